@@ -1,0 +1,253 @@
+package tenant
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/nyaruka/phonenumbers"
+	"golang.org/x/text/currency"
+
+	"github.com/ratiba/ratiba/internal/money"
+)
+
+// definition is a tenant's YAML file. The app's own section stands under the
+// app's name.
+type definition struct {
+	Slug       string         `yaml:"slug"`
+	Name       string         `yaml:"name"`
+	Vertical   string         `yaml:"vertical"`
+	App        string         `yaml:"app"`
+	Country    string         `yaml:"country"`
+	Locale     string         `yaml:"locale"`
+	TimeZone   string         `yaml:"time_zone"`
+	Currency   string         `yaml:"currency"`
+	Assistant  string         `yaml:"assistant"`
+	HouseRules string         `yaml:"house_rules"`
+	QuietMS    *int           `yaml:"quiet_time_ms"`
+	CostSoft   string         `yaml:"cost_ceiling_soft_usd"`
+	CostHard   string         `yaml:"cost_ceiling_hard_usd"`
+	Thresholds map[string]any `yaml:"handoff_thresholds"`
+	Numbers    []struct {
+		Provider     string `yaml:"provider"`
+		ID           string `yaml:"id"`
+		Display      string `yaml:"display"`
+		TokenEnv     string `yaml:"token_env"`
+		AppSecretEnv string `yaml:"app_secret_env"`
+		WebhookEnv   string `yaml:"webhook_secret_env"`
+	} `yaml:"numbers"`
+	Admins []struct {
+		Name     string `yaml:"name"`
+		Phone    string `yaml:"phone"`
+		Role     string `yaml:"role"`
+		Language string `yaml:"language"`
+	} `yaml:"admins"`
+	Mpesa *struct {
+		Shortcode         string `yaml:"shortcode"`
+		Till              string `yaml:"till"`
+		Type              string `yaml:"type"`
+		PasskeyEnv        string `yaml:"passkey_env"`
+		ConsumerKeyEnv    string `yaml:"consumer_key_env"`
+		ConsumerSecretEnv string `yaml:"consumer_secret_env"`
+	} `yaml:"mpesa"`
+	Booking map[string]any `yaml:"booking"`
+}
+
+// Defaults of a definition.
+const (
+	defaultQuiet    = 1200 * time.Millisecond
+	defaultCostSoft = "0.05"
+	defaultCostHard = "0.20"
+)
+
+var (
+	slugForm    = regexp.MustCompile(`^[a-z][a-z0-9]{1,30}$`)
+	envForm     = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+	countryForm = regexp.MustCompile(`^[A-Z]{2}$`)
+)
+
+// Parse reads a tenant's YAML definition and names every fault at once, beside
+// a Tenant of what could be read. The app's own section is checked by the app.
+func Parse(raw []byte) (Tenant, error) {
+	var d definition
+	if err := yaml.UnmarshalWithOptions(raw, &d, yaml.Strict()); err != nil {
+		return Tenant{}, fmt.Errorf("read tenant definition: %w", err)
+	}
+	c := &checker{}
+	t := Tenant{
+		Slug: d.Slug, Name: d.Name, Vertical: d.Vertical, App: d.App, Country: d.Country, Locale: d.Locale,
+		TimeZone: d.TimeZone, Currency: d.Currency, Assistant: d.Assistant, HouseRules: d.HouseRules, QuietTime: defaultQuiet,
+	}
+	if d.QuietMS != nil {
+		t.QuietTime = time.Duration(*d.QuietMS) * time.Millisecond
+		c.want(t.QuietTime >= 0 && t.QuietTime <= 6*time.Second, "quiet_time_ms", "a number from 0 to 6000")
+	}
+	c.identity(t)
+	c.numbers(d, &t)
+	c.admins(d, &t)
+	c.mpesa(d, &t)
+	c.costs(d, &t)
+	c.thresholds(d, &t)
+	if d.Booking != nil {
+		settings, err := json.Marshal(d.Booking)
+		c.want(err == nil, "booking", "a section that can be read")
+		t.Settings = settings
+	}
+	return t, errors.Join(c.faults...)
+}
+
+// checker collects faults by path.
+type checker struct{ faults []error }
+
+func (c *checker) want(ok bool, path, want string) {
+	if !ok {
+		c.faults = append(c.faults, fmt.Errorf("%s: want %s", path, want))
+	}
+}
+
+func (c *checker) identity(t Tenant) {
+	c.want(slugForm.MatchString(t.Slug), "slug", "2 to 31 lower-case letters and digits, a letter first")
+	c.want(t.Name != "" && len(t.Name) <= 60, "name", "the business's name, at most 60 bytes")
+	c.want(t.Vertical != "", "vertical", "the kind of business, such as spa")
+	c.want(t.App != "", "app", "the app that serves it, such as booking")
+	c.want(countryForm.MatchString(t.Country), "country", "two capital letters, such as KE")
+	c.want(t.Locale == "en" || t.Locale == "sw", "locale", "en or sw")
+	c.want(t.Assistant != "" && len(t.Assistant) <= 30, "assistant", "the assistant's name, at most 30 bytes")
+	_, err := time.LoadLocation(t.TimeZone)
+	c.want(err == nil && t.TimeZone != "" && t.TimeZone != "Local", "time_zone", "an IANA zone, such as Africa/Nairobi")
+	_, err = currency.ParseISO(t.Currency)
+	c.want(err == nil, "currency", "an ISO 4217 code, such as KES")
+}
+
+func (c *checker) numbers(d definition, t *Tenant) {
+	c.want(len(d.Numbers) > 0, "numbers", "at least one WhatsApp number")
+	seen := map[string]bool{}
+	for i, n := range d.Numbers {
+		path := fmt.Sprintf("numbers[%d].", i)
+		c.want(n.Provider == "meta" || n.Provider == "360dialog", path+"provider", "meta or 360dialog")
+		c.want(n.ID != "", path+"id", "the provider's id of the number")
+		c.want(n.ID == "" || !seen[n.Provider+":"+n.ID], path+"id", "a number that stands here once")
+		seen[n.Provider+":"+n.ID] = true
+		display, ok := phone(n.Display, t.Country)
+		c.want(ok, path+"display", "the number people dial, such as +254700000000")
+		c.want(envForm.MatchString(n.TokenEnv), path+"token_env", "the name of an environment variable")
+		if n.Provider == "meta" {
+			c.want(envForm.MatchString(n.AppSecretEnv), path+"app_secret_env", "the name of an environment variable")
+		} else {
+			c.want(envForm.MatchString(n.WebhookEnv), path+"webhook_secret_env", "the name of an environment variable")
+		}
+		t.Numbers = append(t.Numbers, Number{
+			Provider: n.Provider, ID: n.ID, Display: display, TokenEnv: n.TokenEnv, AppSecretEnv: n.AppSecretEnv, WebhookEnv: n.WebhookEnv,
+		})
+	}
+}
+
+func (c *checker) admins(d definition, t *Tenant) {
+	c.want(len(d.Admins) > 0, "admins", "at least one person who is told and can take over")
+	seen := map[string]bool{}
+	for i, a := range d.Admins {
+		path := fmt.Sprintf("admins[%d].", i)
+		number, ok := phone(a.Phone, t.Country)
+		c.want(ok, path+"phone", "a phone number, such as +254700000000")
+		c.want(!ok || !seen[number], path+"phone", "a phone no other admin has")
+		seen[number] = true
+		c.want(a.Name != "", path+"name", "the person's name")
+		if a.Role == "" {
+			a.Role = string(Owner)
+		}
+		c.want(slices.Contains([]string{string(Owner), string(Staff)}, a.Role), path+"role", "owner or staff")
+		if a.Language == "" {
+			a.Language = t.Locale
+		}
+		c.want(a.Language == "en" || a.Language == "sw", path+"language", "en or sw")
+		t.Admins = append(t.Admins, Admin{Name: a.Name, Phone: number, Role: Role(a.Role), Language: a.Language})
+	}
+}
+
+func (c *checker) mpesa(d definition, t *Tenant) {
+	m := d.Mpesa
+	if m == nil {
+		return
+	}
+	if m.Type == "" {
+		m.Type = "paybill"
+	}
+	c.want(m.Type == "paybill" || m.Type == "till", "mpesa.type", "paybill or till")
+	c.want(regexp.MustCompile(`^\d{5,7}$`).MatchString(m.Shortcode), "mpesa.shortcode", "5 to 7 digits")
+	for _, secret := range []struct{ key, env string }{
+		{"passkey_env", m.PasskeyEnv}, {"consumer_key_env", m.ConsumerKeyEnv}, {"consumer_secret_env", m.ConsumerSecretEnv},
+	} {
+		c.want(envForm.MatchString(secret.env), "mpesa."+secret.key, "the name of an environment variable")
+	}
+	t.Mpesa = &Mpesa{
+		Shortcode: m.Shortcode, Till: m.Till, Type: m.Type, PasskeyEnv: m.PasskeyEnv,
+		ConsumerKeyEnv: m.ConsumerKeyEnv, ConsumerSecretEnv: m.ConsumerSecretEnv,
+	}
+}
+
+func (c *checker) costs(d definition, t *Tenant) {
+	for _, ceiling := range []struct {
+		path, text, standard string
+		into                 *money.Pico
+	}{
+		{"cost_ceiling_soft_usd", d.CostSoft, defaultCostSoft, &t.CostSoft},
+		{"cost_ceiling_hard_usd", d.CostHard, defaultCostHard, &t.CostHard},
+	} {
+		text := ceiling.text
+		if text == "" {
+			text = ceiling.standard
+		}
+		p, err := money.ParseUSD(text)
+		c.want(err == nil, ceiling.path, `dollars as a decimal string, such as "0.05"`)
+		*ceiling.into = p
+	}
+	c.want(t.CostSoft <= t.CostHard, "cost_ceiling_soft_usd", "no more than cost_ceiling_hard_usd")
+}
+
+// thresholds takes the vertical's values where the section is empty; a section
+// that is there must be whole, because a key that silently fell back would hide
+// a mistake.
+func (c *checker) thresholds(d definition, t *Tenant) {
+	t.Thresholds = BaseThresholds(t.Vertical)
+	if len(d.Thresholds) == 0 {
+		return
+	}
+	whole, err := json.Marshal(t.Thresholds)
+	c.want(err == nil, "handoff_thresholds", "values that can be read")
+	var known map[string]any
+	if json.Unmarshal(whole, &known) != nil {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		c.want(d.Thresholds[key] != nil, "handoff_thresholds."+key, "a value: the section must name every threshold or be empty")
+	}
+	for _, key := range slices.Sorted(maps.Keys(d.Thresholds)) {
+		_, ok := known[key]
+		c.want(ok, "handoff_thresholds."+key, "no such threshold")
+	}
+	raw, err := json.Marshal(d.Thresholds)
+	if err == nil {
+		err = json.Unmarshal(raw, &t.Thresholds)
+	}
+	c.want(err == nil, "handoff_thresholds", "numbers")
+	v := t.Thresholds
+	c.want(v.LowConfIntent > 0 && v.LowConfIntent < 1, "handoff_thresholds.low_conf_intent_threshold", "a number between 0 and 1")
+	c.want(v.LowConfSlot > 0 && v.LowConfSlot < 1, "handoff_thresholds.low_conf_slot_threshold", "a number between 0 and 1")
+	c.want(v.LowConfIntentTurns > 0 && v.LowConfSlotReprompts >= 0 && v.NegativeTurns > 0 && v.MaxTurns > 0 && v.MaxTokens > 0 && v.RefundKES >= 0,
+		"handoff_thresholds", "counts above zero")
+}
+
+// phone brings a phone number to E.164; local forms are read in the country.
+func phone(text, country string) (string, bool) {
+	n, err := phonenumbers.Parse(strings.TrimSpace(text), country)
+	if err != nil || !phonenumbers.IsPossibleNumber(n) {
+		return "", false
+	}
+	return phonenumbers.Format(n, phonenumbers.E164), true
+}

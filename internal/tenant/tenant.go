@@ -1,0 +1,119 @@
+// Package tenant is the vocabulary for one business and its settings.
+package tenant
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/money"
+)
+
+// Role is what an admin may do.
+type Role string
+
+// Roles.
+const (
+	Owner Role = "owner"
+	Staff Role = "staff"
+)
+
+// Admin is a registered person of the business who writes to the same number.
+type Admin struct {
+	Name     string `json:"name"`
+	Phone    string `json:"phone"` // E.164
+	Role     Role   `json:"role"`
+	Language string `json:"language"` // en or sw
+}
+
+// Number is one WhatsApp number of the business. Secrets are names of
+// environment variables, never values.
+type Number struct {
+	Provider     string `json:"provider"`       // meta or 360dialog
+	ID           string `json:"id"`             // the provider's id of the number (phone_number_id)
+	Display      string `json:"display"`        // E.164 as people dial it
+	TokenEnv     string `json:"token_env"`      // access token or API key
+	AppSecretEnv string `json:"app_secret_env"` // meta: signs webhooks
+	WebhookEnv   string `json:"webhook_env"`    // 360dialog: secret in the webhook's path
+}
+
+// Mpesa is the business's Daraja app. Secrets are names of environment variables.
+type Mpesa struct {
+	Shortcode         string `json:"shortcode"`
+	Till              string `json:"till,omitempty"` // the till money goes to, when it differs
+	Type              string `json:"type"`           // paybill or till
+	PasskeyEnv        string `json:"passkey_env"`
+	ConsumerKeyEnv    string `json:"consumer_key_env"`
+	ConsumerSecretEnv string `json:"consumer_secret_env"`
+}
+
+// Thresholds decide when a human is asked for.
+type Thresholds struct {
+	LowConfIntent        float64 `json:"low_conf_intent_threshold"`
+	LowConfIntentTurns   int     `json:"low_conf_intent_consecutive_turns"`
+	LowConfSlot          float64 `json:"low_conf_slot_threshold"`
+	LowConfSlotReprompts int     `json:"low_conf_slot_max_reprompts"`
+	NegativeTurns        int     `json:"sentiment_negative_consecutive_turns"`
+	RefundKES            int64   `json:"policy_tripwire_refund_threshold_kes"`
+	MaxTurns             int     `json:"budget_breach_max_turns"`
+	MaxTokens            int     `json:"budget_breach_max_tokens"`
+}
+
+// Tenant is one business.
+type Tenant struct {
+	ID         ids.TenantID    `json:"id"`
+	Slug       string          `json:"slug"`
+	Name       string          `json:"name"`
+	Vertical   string          `json:"vertical"` // spa, salon, barbershop, dental, ..., lettings, lawn_care
+	App        string          `json:"app"`      // booking, ...
+	Country    string          `json:"country"`  // ISO 3166-1 alpha-2: how local phone numbers are read
+	Locale     string          `json:"locale"`   // en or sw
+	TimeZone   string          `json:"time_zone"`
+	Currency   string          `json:"currency"`
+	Assistant  string          `json:"assistant"`
+	HouseRules string          `json:"house_rules"`
+	Numbers    []Number        `json:"numbers"`
+	Admins     []Admin         `json:"admins"`
+	Mpesa      *Mpesa          `json:"mpesa,omitempty"`
+	Thresholds Thresholds      `json:"thresholds"`
+	CostSoft   money.Pico      `json:"cost_ceiling_soft_pico"`
+	CostHard   money.Pico      `json:"cost_ceiling_hard_pico"`
+	QuietTime  time.Duration   `json:"quiet_time"`
+	Settings   json.RawMessage `json:"settings"` // the app's own section
+	Version    int64           `json:"version"`  // raised on every change; recorded with each turn
+}
+
+// Location returns the business's zone. A definition with an unknown zone never
+// becomes a Tenant, so the fallback to UTC is for zero values only.
+func (t *Tenant) Location() *time.Location {
+	loc, err := time.LoadLocation(t.TimeZone)
+	if err != nil {
+		return time.UTC
+	}
+	return loc
+}
+
+// AdminByPhone returns the admin with that phone, or nil.
+func (t *Tenant) AdminByPhone(phone string) *Admin {
+	for i := range t.Admins {
+		if t.Admins[i].Phone == phone {
+			return &t.Admins[i]
+		}
+	}
+	return nil
+}
+
+// BaseThresholds returns the thresholds of a vertical.
+func BaseThresholds(vertical string) Thresholds {
+	t := Thresholds{
+		LowConfIntent: 0.6, LowConfIntentTurns: 3, LowConfSlot: 0.55, LowConfSlotReprompts: 1,
+		NegativeTurns: 2, RefundKES: 5000, MaxTurns: 30, MaxTokens: 30000,
+	}
+	switch vertical {
+	case "dental", "physio", "medical":
+		t.LowConfIntent, t.RefundKES, t.NegativeTurns = 0.7, 1000, 1
+	case "tutoring", "legal":
+		t.RefundKES = 10000
+	}
+	return t
+}
