@@ -1,0 +1,151 @@
+package understand
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ratiba/ratiba/internal/llm"
+	"github.com/ratiba/ratiba/internal/understand/lex"
+)
+
+// maxPhrased bounds what a model may write to a customer, in runes.
+const maxPhrased = 700
+
+// Shape asks a model to say a draft better: to rephrase a question
+// (llm.ClarificationRephraser) or to answer one from facts (llm.AnswerShaper).
+// What it writes must hold every fact word for word, no digits, amounts or
+// links that are in neither the facts nor the draft, and stay short; otherwise
+// ok is false and the draft is what is said. It never fails.
+func (u *Understander) Shape(ctx context.Context, role llm.Role, facts []string, draft, lang string, belongs IDs) (text, callID string, ok bool) {
+	if u.cfg.Model == nil {
+		return "", "", false
+	}
+	vars := map[string]string{
+		"assistant_name": belongs.Voice.Assistant, "business_name": belongs.Voice.Business, "language": lang,
+		"house_rules": belongs.Voice.HouseRules, "facts": lines(facts),
+	}
+	switch {
+	case role == llm.ClarificationRephraser:
+		vars["draft"], vars["attempt"] = draft, strconv.Itoa(max(1, belongs.Attempt))
+	case role == llm.AnswerShaper:
+		vars["expecting"] = belongs.Expecting
+		if draft != "" && len(facts) == 0 {
+			vars["facts"] = "- " + strings.ReplaceAll(draft, "\n", " ")
+		}
+	default:
+		return "", "", false
+	}
+	res, called := u.call(ctx, role, vars, lex.Clean(belongs.Said), u.phrased, belongs)
+	if !called {
+		return "", "", false
+	}
+	var out struct {
+		Text       string  `json:"text"`
+		Confidence float64 `json:"confidence"`
+	}
+	if err := json.Unmarshal(res.JSON, &out); err != nil || out.Confidence < Doubt {
+		return "", res.CallID, false
+	}
+	text = strings.TrimSpace(out.Text)
+	if !faithful(text, facts, draft) {
+		u.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "understand.answer_refused", belongs.attrs(role)...)
+		return "", res.CallID, false
+	}
+	return text, res.CallID, true
+}
+
+func lines(facts []string) string {
+	var b strings.Builder
+	for _, f := range facts {
+		b.WriteString("- " + strings.ReplaceAll(f, "\n", " ") + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// faithful reports whether a phrasing holds what it was given and adds nothing
+// that could be a commitment.
+func faithful(text string, facts []string, draft string) bool {
+	if text == "" || utf8.RuneCountInString(text) > max(maxPhrased, 2*utf8.RuneCountInString(draft)) || !utf8.ValidString(text) {
+		return false
+	}
+	for _, f := range facts {
+		if !strings.Contains(text, strings.TrimSpace(f)) {
+			return false
+		}
+	}
+	source := strings.Join(facts, "\n") + "\n" + draft
+	given, written := figures(source), figures(text)
+	for _, n := range written {
+		if !slices.Contains(given, n) {
+			return false
+		}
+	}
+	return !addsLink(text, source)
+}
+
+// figures are the runs of digits of a text with the separators inside them, so
+// that 3,500 and 35,00 differ, and its sums spelled with k.
+func figures(s string) []string {
+	var out []string
+	for i := 0; i < len(s); {
+		if s[i] < '0' || s[i] > '9' {
+			i++
+			continue
+		}
+		j := i + 1
+		for j < len(s) && (s[j] >= '0' && s[j] <= '9' || (s[j] == ',' || s[j] == '.' || s[j] == ':' || s[j] == '/') && j+1 < len(s) && s[j+1] >= '0' && s[j+1] <= '9') {
+			j++
+		}
+		run := s[i:j]
+		if j < len(s) && (s[j] == '%' || s[j] == 'k' || s[j] == 'K') {
+			run += s[j : j+1]
+		}
+		out = append(out, run)
+		i = j
+	}
+	return out
+}
+
+// addsLink reports whether a text holds a link or an address that its source
+// does not.
+func addsLink(text, source string) bool {
+	for word := range strings.FieldsSeq(strings.ToLower(text)) {
+		word = strings.Trim(word, ".,!?;:()[]<>*_\"'")
+		if !linkish(word) {
+			continue
+		}
+		if !strings.Contains(strings.ToLower(source), word) {
+			return true
+		}
+	}
+	return false
+}
+
+func linkish(word string) bool {
+	if strings.Contains(word, "://") || strings.HasPrefix(word, "www.") || strings.Contains(word, "@") {
+		return true
+	}
+	at := strings.LastIndexByte(word, '.')
+	if at <= 0 || at == len(word)-1 {
+		return false
+	}
+	host := word
+	if slash := strings.IndexByte(word, '/'); slash > 0 {
+		host = word[:slash]
+	}
+	top := host[strings.LastIndexByte(host, '.')+1:]
+	if len(top) < 2 || len(top) > 12 {
+		return false
+	}
+	for i := range len(top) {
+		if top[i] < 'a' || top[i] > 'z' {
+			return false
+		}
+	}
+	return true
+}
