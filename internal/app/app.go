@@ -1,0 +1,67 @@
+// Package app is the contract of an app: a kind of business on the platform.
+//
+// An app is a plain struct: its graph, tools, texts, nouns and tables. The
+// platform runs it without knowing what is booked or repaired. An app imports
+// this package and what lies left of it, and never another app.
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"time"
+
+	"github.com/ratiba/ratiba/internal/db"
+	"github.com/ratiba/ratiba/internal/graph"
+	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/tenant"
+	"github.com/ratiba/ratiba/internal/tool"
+	"github.com/ratiba/ratiba/internal/understand"
+	"github.com/ratiba/ratiba/internal/wording"
+)
+
+// App is what a kind of business brings.
+type App struct {
+	Name  string
+	Flow  Flow
+	Tools []tool.Tool
+	Texts *wording.Catalogue
+
+	// Nouns are the business's own names that understanding may find in a text.
+	Nouns func(settings json.RawMessage) (map[string][]understand.Noun, error)
+	// Expect says what the thread was last asked, so that a bare "3" or "the
+	// second one" can be understood.
+	Expect func(node string, state json.RawMessage) understand.Expect
+	// Owns reports whether the thread's state is about a subject, such as a
+	// booking's id: a payment for it then steps the thread.
+	Owns func(state json.RawMessage, subject string) bool
+	// Close lists the writes that give back what a thread held when it is closed
+	// by its time to live. They are no irreversible calls.
+	Close func(state json.RawMessage) []graph.Call
+
+	// Migrations are the app's tables, beside the platform's in each tenant's database.
+	Migrations fs.FS
+	// Merge moves the app's rows of one contact to another, who turned out to be
+	// the same person.
+	Merge func(ctx context.Context, tx db.Tx, from, to ids.ContactID) error
+	// Apply writes the app's section of a tenant's definition into its tables.
+	Apply func(ctx context.Context, tx db.Tx, t *tenant.Tenant, now time.Time) error
+	// Check names every fault of the app's section of a definition.
+	Check func(t *tenant.Tenant) error
+}
+
+// Flow is a graph with its state erased to JSON.
+type Flow interface {
+	Name() string
+	Version() int
+	// Start returns the node and state of a new thread.
+	Start() (node graph.Name, state json.RawMessage)
+	Ends(node graph.Name) bool
+	// Begin returns the node at which a turn begins.
+	Begin(in graph.In[json.RawMessage]) (graph.Name, error)
+	// Step runs one node.
+	Step(in graph.In[json.RawMessage]) (graph.Out[json.RawMessage], error)
+	// Upgrade brings a checkpoint of an older version to this one. A version it
+	// cannot read is an error.
+	Upgrade(version int, node graph.Name, state json.RawMessage) (graph.Name, json.RawMessage, error)
+}
