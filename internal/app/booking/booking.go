@@ -1,0 +1,137 @@
+// Package booking assembles the booking app: businesses that sell their
+// staff's time by appointment.
+//
+// It only puts together what lies below it: the conversation (flow), the
+// domain (calendar), its tables (bookingsql) and its tools.
+package booking
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ratiba/ratiba/internal/app"
+	"github.com/ratiba/ratiba/internal/app/booking/bookingsql"
+	"github.com/ratiba/ratiba/internal/app/booking/calendar"
+	"github.com/ratiba/ratiba/internal/app/booking/flow"
+	"github.com/ratiba/ratiba/internal/app/booking/tools"
+	"github.com/ratiba/ratiba/internal/db"
+	"github.com/ratiba/ratiba/internal/graph"
+	"github.com/ratiba/ratiba/internal/message"
+	"github.com/ratiba/ratiba/internal/payment"
+	"github.com/ratiba/ratiba/internal/tenant"
+	"github.com/ratiba/ratiba/internal/understand"
+	"github.com/ratiba/ratiba/internal/wording"
+)
+
+// Name is the app's name in a tenant's definition.
+const Name = "booking"
+
+// New assembles the app over the tenant's payment attempts. An error is a
+// defect of the graph or of the texts.
+func New(payments payment.Ledger) (app.App, error) {
+	g, err := flow.New()
+	if err != nil {
+		return app.App{}, fmt.Errorf("build the booking graph: %w", err)
+	}
+	texts, err := wording.Load(flow.Texts())
+	if err != nil {
+		return app.App{}, fmt.Errorf("load the booking texts: %w", err)
+	}
+	return app.App{
+		Name: Name, Flow: app.Erase(g, nil), Tools: tools.All(payments), Texts: texts,
+		Nouns: nouns, Expect: expect(texts), Owns: owns, Close: release,
+		Migrations: bookingsql.Migrations(), Merge: bookingsql.Merge, Apply: apply, Check: check,
+	}, nil
+}
+
+// nouns are the services and people of a business, by every name they go by.
+func nouns(settings json.RawMessage) (map[string][]understand.Noun, error) {
+	s, err := calendar.ParseSettings(settings)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]understand.Noun{}
+	for _, sv := range s.Services {
+		if sv.Hidden {
+			continue
+		}
+		names := []string{sv.Name.In(wording.English)}
+		if other := sv.Name.In(wording.Swahili); other != names[0] {
+			names = append(names, other)
+		}
+		out[understand.KindService] = append(out[understand.KindService],
+			understand.Noun{ID: sv.ID, Names: append(names, sv.Aliases...)})
+	}
+	for _, st := range s.Staff {
+		out[understand.KindStaff] = append(out[understand.KindStaff],
+			understand.Noun{ID: st.ID, Names: append([]string{st.Name}, st.Aliases...)})
+	}
+	return out, nil
+}
+
+// expect says what a thread was last asked and what was there to tap, in the
+// words the customer saw.
+func expect(texts *wording.Catalogue) func(string, json.RawMessage) understand.Expect {
+	return func(node string, raw json.RawMessage) understand.Expect {
+		var s flow.State
+		if err := json.Unmarshal(raw, &s); err != nil {
+			return understand.Expect{}
+		}
+		e := understand.Expect{Intent: flow.Expects(graph.Name(node)), About: s.About()}
+		if s.Asked != "" {
+			e.Slots = []string{s.Asked}
+		}
+		for _, c := range s.Shown {
+			title := c.Title
+			if c.Text != "" {
+				var err error
+				if title, err = texts.Render(s.Lang, c.Text, nil, nil); err != nil {
+					continue
+				}
+			}
+			e.Choices = append(e.Choices, message.Choice{ID: c.ID, Title: title})
+		}
+		return e
+	}
+}
+
+func owns(raw json.RawMessage, subject string) bool {
+	var s flow.State
+	return json.Unmarshal(raw, &s) == nil && s.Owns(subject)
+}
+
+// release gives a hold back when its thread is closed by its time to live.
+func release(raw json.RawMessage) []graph.Call {
+	var s flow.State
+	if json.Unmarshal(raw, &s) != nil || s.Hold == nil {
+		return nil
+	}
+	return []graph.Call{{Tool: calendar.ReleaseHold, Args: calendar.ReleaseHoldArgs{BookingID: s.Hold.BookingID}}}
+}
+
+func apply(ctx context.Context, tx db.Tx, t *tenant.Tenant, now time.Time) error {
+	s, err := calendar.ParseSettings(t.Settings)
+	if err != nil {
+		return err
+	}
+	return bookingsql.Apply(ctx, tx, t, s.In(t.Currency), now)
+}
+
+// check names the faults of the definition's section, and deposits that nobody
+// could pay.
+func check(t *tenant.Tenant) error {
+	s, err := calendar.ParseSettings(t.Settings)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, sv := range s.Services {
+		if !sv.Deposit.IsZero() && t.Mpesa == nil {
+			errs = append(errs, fmt.Errorf("booking: %s asks for a deposit, but the business has no mpesa section to take it with", sv.ID))
+		}
+	}
+	return errors.Join(errs...)
+}

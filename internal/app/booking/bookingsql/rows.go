@@ -1,0 +1,140 @@
+package bookingsql
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ratiba/ratiba/internal/app/booking/calendar"
+	"github.com/ratiba/ratiba/internal/db"
+	"github.com/ratiba/ratiba/internal/money"
+)
+
+// row is a booking with what only this package reads.
+type row struct {
+	calendar.Booking
+	before, after time.Duration // buffers it was made with
+	cancel        time.Duration // its cut-off before the start
+	receipt       string
+}
+
+const selectBooking = `SELECT b.id, b.code, b.contact_id, b.name, b.service_id, b.staff_id, s.name, b.starts_at, b.ends_at,
+	b.buffer_before, b.buffer_after, b.status, b.price_minor, b.deposit_minor, b.paid_minor, b.currency, b.receipt,
+	b.hold_until, b.cancel_minutes, b.version
+	FROM bookings b JOIN staff s ON s.id = b.staff_id `
+
+func scanBooking(sc db.Scanner) (row, error) {
+	var r row
+	var start, end, hold db.Time
+	var before, after, cancel int64
+	var currency string
+	err := sc.Scan(&r.ID, &r.Code, &r.ContactID, &r.Name, &r.ServiceID, &r.StaffID, &r.StaffName, &start, &end,
+		&before, &after, &r.Status, &r.Price.Minor, &r.Deposit.Minor, &r.Paid.Minor, &currency, &r.receipt,
+		&hold, &cancel, &r.Version)
+	r.Start, r.End, r.HoldUntil = start.Time, end.Time, hold.Time
+	r.before, r.after, r.cancel = minutes(before), minutes(after), minutes(cancel)
+	for _, a := range []*money.Amount{&r.Price, &r.Deposit, &r.Paid} {
+		a.Currency = currency
+	}
+	r.ChangeUntil = r.Start.Add(-r.cancel)
+	return r, err
+}
+
+func minutes(n int64) time.Duration { return time.Duration(n) * time.Minute }
+
+func inMinutes(d time.Duration) int64 { return int64(d / time.Minute) }
+
+// find returns a booking the caller may touch, or a refusal.
+func find(ctx context.Context, q db.Q, c Caller, id string) (row, error) {
+	r, ok, err := lookup(ctx, q, id)
+	if err == nil && (!ok || !c.owns(r.Booking)) {
+		err = refuse(calendar.NoSuchBooking)
+	}
+	return r, err
+}
+
+func lookup(ctx context.Context, q db.Q, id string) (row, bool, error) {
+	rows, err := db.Collect(ctx, q, "read booking", scanBooking, selectBooking+`WHERE b.id = $1`, id)
+	if err != nil || len(rows) == 0 {
+		return row{}, false, err
+	}
+	return rows[0], true, nil
+}
+
+// Booking returns one booking, or a refusal when the caller has none of that id.
+func Booking(ctx context.Context, q db.Q, c Caller, id string) (calendar.Booking, error) {
+	r, err := find(ctx, q, c, id)
+	return r.Booking, err
+}
+
+// maxListed bounds a list of bookings.
+const maxListed = 50
+
+// List returns a contact's bookings, soonest first: those to come and still
+// standing, or with Past all of them. A long list keeps what is nearest to now
+// or, with Past, newest.
+func List(ctx context.Context, q db.Q, now time.Time, a calendar.QueryBookingsArgs) (calendar.Bookings, error) {
+	out := calendar.Bookings{Bookings: []calendar.Booking{}}
+	query, args := `WHERE b.contact_id = $1 AND b.ends_at > $2 AND (b.status = 'confirmed'
+		OR b.status IN ('held', 'pending_payment') AND b.hold_until > $2) ORDER BY b.starts_at, b.id LIMIT $3`,
+		[]any{a.ContactID, db.At(now), maxListed}
+	switch {
+	case a.BookingID != "":
+		query, args = `WHERE b.contact_id = $1 AND b.id = $2`, []any{a.ContactID, a.BookingID}
+	case a.Past:
+		query, args = `WHERE b.contact_id = $1 ORDER BY b.starts_at DESC, b.id LIMIT $2`, []any{a.ContactID, maxListed}
+	}
+	rows, err := db.Collect(ctx, q, "list bookings", scanBooking, selectBooking+query, args...)
+	for _, r := range rows {
+		out.Bookings = append(out.Bookings, r.Booking)
+	}
+	if a.Past && a.BookingID == "" {
+		slices.Reverse(out.Bookings) // read from the newest, so that the limit drops the oldest
+	}
+	return out, err
+}
+
+// insert writes a new booking, its first history row included.
+func insert(ctx context.Context, tx db.Tx, r *row, now time.Time) error {
+	r.Version, r.ChangeUntil = 1, r.Start.Add(-r.cancel)
+	err := db.Exec(ctx, tx, "insert booking", `INSERT INTO bookings (id, code, contact_id, name, service_id, staff_id, starts_at,
+		ends_at, buffer_before, buffer_after, status, price_minor, deposit_minor, paid_minor, currency, receipt, hold_until,
+		cancel_minutes, version, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20)`,
+		r.ID, r.Code, r.ContactID, r.Name, r.ServiceID, r.StaffID, db.At(r.Start), db.At(r.End), inMinutes(r.before),
+		inMinutes(r.after), string(r.Status), r.Price.Minor, r.Deposit.Minor, r.Paid.Minor, r.Price.Currency, r.receipt,
+		db.At(r.HoldUntil), inMinutes(r.cancel), r.Version, db.At(now))
+	if err != nil {
+		return err
+	}
+	return record(ctx, tx, r, "held", "", now)
+}
+
+// save writes a changed booking under the next version. One that somebody else
+// changed since it was read is refused.
+func save(ctx context.Context, tx db.Tx, r *row, event, detail string, now time.Time) error {
+	n, err := db.Changed(ctx, tx, "update booking", `UPDATE bookings SET staff_id = $1, starts_at = $2, ends_at = $3, status = $4,
+		paid_minor = $5, receipt = $6, hold_until = $7, version = version + 1, updated_at = $8 WHERE id = $9 AND version = $10`,
+		r.StaffID, db.At(r.Start), db.At(r.End), string(r.Status), r.Paid.Minor, r.receipt, db.At(r.HoldUntil), db.At(now),
+		r.ID, r.Version)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return refuse(calendar.Changed)
+	}
+	r.Version++
+	r.ChangeUntil = r.Start.Add(-r.cancel)
+	return record(ctx, tx, r, event, detail, now)
+}
+
+func record(ctx context.Context, tx db.Tx, r *row, event, detail string, now time.Time) error {
+	err := db.Exec(ctx, tx, "record history", `INSERT INTO booking_history (booking_id, version, event, status, staff_id, starts_at,
+		detail, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		r.ID, r.Version, event, string(r.Status), r.StaffID, db.At(r.Start), detail, db.At(now))
+	if err != nil {
+		return fmt.Errorf("booking %s: %w", r.ID, err)
+	}
+	return nil
+}

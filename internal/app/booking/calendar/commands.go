@@ -1,0 +1,196 @@
+package calendar
+
+import (
+	"time"
+
+	"github.com/ratiba/ratiba/internal/money"
+)
+
+// Names of the booking app's tools, as their definitions list them.
+const (
+	ListServices      = "list_active_services"
+	CheckAvailability = "check_availability"
+	QueryBookings     = "query_bookings"
+	HoldSlot          = "hold_slot"
+	ReleaseHold       = "release_hold"
+	ConfirmBooking    = "confirm_booking"
+	RescheduleBooking = "reschedule_booking"
+	CancelBooking     = "cancel_booking"
+	PushPayment       = "initiate_stk_push"
+)
+
+// Conflict codes that tools answer.
+const (
+	SlotTaken     = "slot_taken"
+	OutsideHours  = "outside_hours"
+	TooSoon       = "too_soon"
+	TooFar        = "too_far"
+	Closed        = "closed"
+	NotEligible   = "not_eligible"  // this staff member does not offer the service
+	OffGrid       = "off_grid"      // not a start the service has
+	OwnOverlap    = "own_overlap"   // the contact has a booking at that time
+	HoldLimit     = "hold_limit"    // the contact holds too many slots
+	HoldExpired   = "hold_expired"  // and the slot is gone
+	DepositDue    = "deposit_due"   // confirming needs the deposit paid first
+	PolicyCutoff  = "policy_cutoff" // too late to move or cancel
+	NoSuchBooking = "no_such_booking"
+	WrongState    = "wrong_state"     // cancelled, completed, ...
+	Changed       = "changed"         // the booking moved since it was shown
+	PromptLive    = "prompt_live"     // a payment prompt is still on the phone
+	PromptTooSoon = "prompt_too_soon" // less than two minutes since the last prompt
+)
+
+// Status is a booking's state.
+type Status string
+
+// Booking states.
+const (
+	Held           Status = "held"
+	PendingPayment Status = "pending_payment"
+	Confirmed      Status = "confirmed"
+	Completed      Status = "completed"
+	Cancelled      Status = "cancelled"
+	NoShow         Status = "no_show"
+	Expired        Status = "expired"
+)
+
+// ListServicesArgs asks for the catalogue.
+type ListServicesArgs struct{}
+
+// Catalogue is what a customer may book, hidden services left out.
+type Catalogue struct {
+	Services []Service `json:"services"`
+	Staff    []Staff   `json:"staff"`
+}
+
+// CheckAvailabilityArgs asks for free starts. Dates are civil dates of the
+// business's zone (2006-01-02), times are 15:04.
+type CheckAvailabilityArgs struct {
+	ServiceID string `json:"service_id"`
+	StaffID   string `json:"staff_id,omitempty"` // "" is any
+	From      string `json:"from"`
+	To        string `json:"to"` // inclusive
+	TimeFrom  string `json:"time_from,omitempty"`
+	TimeTo    string `json:"time_to,omitempty"`    // a start at TimeTo is outside
+	Limit     int    `json:"limit"`                // at most 50 starts; one staff member is chosen for each
+	BookingID string `json:"booking_id,omitempty"` // its own time counts as free: a move
+}
+
+// Slot is a free start with the staff member the any-staff rule chose.
+type Slot struct {
+	Start     time.Time `json:"start"`
+	End       time.Time `json:"end"`
+	StaffID   string    `json:"staff_id"`
+	StaffName string    `json:"staff_name"`
+}
+
+// Availability is what CheckAvailability answers. When Slots is empty, Reason
+// is the code of why and Nearest are the closest free starts, before or after.
+type Availability struct {
+	Slots   []Slot `json:"slots"`
+	Reason  string `json:"reason,omitempty"`
+	Nearest []Slot `json:"nearest,omitempty"`
+	More    bool   `json:"more,omitempty"` // Limit cut the list
+}
+
+// QueryBookingsArgs asks for a contact's bookings, soonest first.
+type QueryBookingsArgs struct {
+	ContactID string `json:"contact_id"`
+	BookingID string `json:"booking_id,omitempty"` // only this one, in any state
+	Past      bool   `json:"past,omitempty"`       // ended and cancelled ones too
+}
+
+// Bookings is what QueryBookings answers.
+type Bookings struct {
+	Bookings []Booking `json:"bookings"`
+}
+
+// Booking is one booking. It keeps ID and Code for life.
+type Booking struct {
+	ID          string       `json:"id"`
+	Code        string       `json:"code"`
+	ContactID   string       `json:"contact_id"`
+	Name        string       `json:"name"` // whom it is for
+	ServiceID   string       `json:"service_id"`
+	StaffID     string       `json:"staff_id"`
+	StaffName   string       `json:"staff_name"`
+	Start       time.Time    `json:"start"`
+	End         time.Time    `json:"end"`
+	Status      Status       `json:"status"`
+	Price       money.Amount `json:"price"`
+	Deposit     money.Amount `json:"deposit"`
+	Paid        money.Amount `json:"paid"`
+	HoldUntil   time.Time    `json:"hold_until"`
+	ChangeUntil time.Time    `json:"change_until"` // last instant it may be moved or cancelled, by its policy snapshot
+	Version     int64        `json:"version"`
+}
+
+// HoldSlotArgs takes a slot for a while. The caller draws ID and Code, so that
+// success says nothing the caller did not know. Idempotent by BookingID. Its
+// conflicts carry Alternatives.
+type HoldSlotArgs struct {
+	BookingID string    `json:"booking_id"`
+	Code      string    `json:"code"`
+	ContactID string    `json:"contact_id"`
+	Name      string    `json:"name"`
+	ServiceID string    `json:"service_id"`
+	StaffID   string    `json:"staff_id"`
+	Start     time.Time `json:"start"`
+	HoldUntil time.Time `json:"hold_until"`
+	// Replaces names a hold of the same contact that is released in the same
+	// transaction: the customer chose another time.
+	Replaces string `json:"replaces,omitempty"`
+}
+
+// Alternatives are the nearest free starts a conflict carries.
+type Alternatives struct {
+	Slots []Slot `json:"slots"`
+}
+
+// ReleaseHoldArgs gives a hold back. A booking that is no hold is left alone.
+type ReleaseHoldArgs struct {
+	BookingID string `json:"booking_id"`
+}
+
+// ConfirmBookingArgs confirms what was held. Paid is what has come in for it,
+// zero when nothing was due. A hold that ran out is taken again when its slot
+// is still free, else HoldExpired with Alternatives. Receipt is the payment's,
+// "" when nothing was due.
+type ConfirmBookingArgs struct {
+	BookingID string       `json:"booking_id"`
+	Start     time.Time    `json:"start"`
+	Paid      money.Amount `json:"paid"`
+	Receipt   string       `json:"receipt,omitempty"`
+}
+
+// RescheduleBookingArgs moves a booking. Version guards against one that
+// changed since it was shown.
+type RescheduleBookingArgs struct {
+	BookingID string    `json:"booking_id"`
+	StaffID   string    `json:"staff_id"`
+	Start     time.Time `json:"start"`
+	Version   int64     `json:"version"`
+}
+
+// CancelBookingArgs cancels a booking.
+type CancelBookingArgs struct {
+	BookingID string `json:"booking_id"`
+	Reason    string `json:"reason"`
+	Version   int64  `json:"version"`
+}
+
+// PushPaymentArgs asks the payer's phone for the deposit. The booking becomes
+// pending_payment and its hold lasts at least until HoldUntil. Conflicts:
+// PromptLive, PromptTooSoon (data: PromptWait), HoldExpired.
+type PushPaymentArgs struct {
+	AttemptID string       `json:"attempt_id"`
+	BookingID string       `json:"booking_id"`
+	Amount    money.Amount `json:"amount"`
+	Phone     string       `json:"phone"`
+	HoldUntil time.Time    `json:"hold_until"`
+}
+
+// PromptWait says when another prompt may be sent.
+type PromptWait struct {
+	Until time.Time `json:"until"`
+}

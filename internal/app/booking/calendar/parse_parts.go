@@ -1,0 +1,269 @@
+package calendar
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+func (p *parser) settings(o object) Settings {
+	s := Settings{
+		Address: p.str(o, "address"), MapLink: p.link(o, "map_link"),
+		Parking: p.text(o, "parking", false), Payment: p.text(o, "payment", false),
+		Policy: p.policy(p.object("policy", o.m["policy"], "notice_minutes", "horizon_days", "cancel_hours", "hold_minutes", "max_holds")),
+	}
+	ids := map[string]bool{}
+	for i, v := range p.list(o, "staff") {
+		path := fmt.Sprintf("staff[%d]", i)
+		m := p.schedule(p.object(path, v, "key", "name", "aliases", "hours", "exceptions", "time_off"))
+		if ids[m.ID] && m.ID != "" {
+			p.fault(path+".key", "%q is used twice", m.ID)
+		}
+		ids[m.ID] = true
+		s.Staff = append(s.Staff, m)
+	}
+	seen := map[string]bool{}
+	for i, v := range p.list(o, "services") {
+		path := fmt.Sprintf("services[%d]", i)
+		svc := p.service(p.object(path, v, "key", "name", "aliases", "description", "minutes", "price", "deposit",
+			"buffer_before", "buffer_after", "interval", "staff", "hidden"), s.Staff)
+		if seen[svc.ID] && svc.ID != "" {
+			p.fault(path+".key", "%q is used twice", svc.ID)
+		}
+		seen[svc.ID] = true
+		s.Services = append(s.Services, svc)
+	}
+	for _, key := range []string{"services", "staff"} {
+		if len(p.list(o, key)) == 0 {
+			p.fault(key, "want at least one")
+		}
+	}
+	for i, v := range p.list(o, "closures") {
+		c := p.object(fmt.Sprintf("closures[%d]", i), v, "from", "to", "name")
+		s.Closures = append(s.Closures, Closure{Span: p.span(c), Name: p.text(c, "name", false)})
+	}
+	for i, v := range p.list(o, "faqs") {
+		s.FAQs = append(s.FAQs, p.faq(p.object(fmt.Sprintf("faqs[%d]", i), v, "keys", "en", "sw")))
+	}
+	return s
+}
+
+func (p *parser) faq(o object) FAQ {
+	faq := FAQ{Keys: p.strs(o, "keys"), Answer: Text{}}
+	for _, lang := range []string{"en", "sw"} {
+		if t := p.str(o, lang); t != "" {
+			faq.Answer[lang] = t
+		}
+	}
+	if len(faq.Keys) == 0 || len(faq.Answer) == 0 {
+		p.fault(o.path, "want keys and an answer under en, sw or both")
+	}
+	return faq
+}
+
+func (p *parser) policy(o object) Policy {
+	return Policy{
+		Notice:   minutesOf(p.number(o, "notice_minutes", 0, 60*24*60, defaultNotice)),
+		Horizon:  p.number(o, "horizon_days", 1, MaxHorizon, defaultHorizon),
+		Cancel:   time.Duration(p.number(o, "cancel_hours", 0, 24*60, defaultCancel)) * time.Hour,
+		Hold:     minutesOf(p.number(o, "hold_minutes", 1, 24*60, defaultHold)),
+		MaxHolds: p.number(o, "max_holds", 1, 20, defaultHolds),
+	}
+}
+
+func (p *parser) link(o object, key string) string {
+	s := p.str(o, key)
+	if u, err := url.Parse(s); s != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
+		p.fault(o.at(key), "want a link that begins with https://")
+	}
+	return s
+}
+
+var slugText = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
+
+// maxKey leaves room for a prefix in the id of a tappable choice.
+const maxKey = 64
+
+// key reads an entry's key, which is its id for life: what is booked refers to it.
+func (p *parser) key(o object) string {
+	id := Slug(p.str(o, "key"))
+	if !slugText.MatchString(id) || len(id) > maxKey {
+		p.fault(o.at("key"), "want a short name in letters and digits, such as deep_tissue_90")
+	}
+	return id
+}
+
+// Slug makes an id of a key: lower case, with one underscore between words.
+func Slug(key string) string {
+	words := strings.FieldsFunc(strings.ToLower(key), func(r rune) bool {
+		return r == '_' || r == '-' || r == ' '
+	})
+	return strings.Join(words, "_")
+}
+
+func (p *parser) service(o object, staff []Schedule) Service {
+	s := Service{
+		ID: p.key(o), Name: p.text(o, "name", true), Aliases: p.strs(o, "aliases"),
+		Description:  p.text(o, "description", false),
+		Duration:     minutesOf(p.number(o, "minutes", 5, 24*60, 0)),
+		BufferBefore: minutesOf(p.number(o, "buffer_before", 0, 12*60, 0)),
+		BufferAfter:  minutesOf(p.number(o, "buffer_after", 0, 12*60, 0)),
+		Interval:     minutesOf(p.number(o, "interval", 5, 24*60, defaultInterval)),
+		Price:        p.amount(o, "price", true),
+		Deposit:      p.amount(o, "deposit", false),
+		Hidden:       p.boolean(o, "hidden"),
+	}
+	if dayMinutes%s.interval() != 0 {
+		p.fault(o.at("interval"), "must divide the day evenly, so that starts are the same every day: 15, 20, 30, 45, 60, 90")
+	}
+	if s.Deposit.Minor > s.Price.Minor {
+		p.fault(o.at("deposit"), "is more than the price")
+	}
+	for i, key := range p.strs(o, "staff") {
+		id := Slug(key)
+		switch known := slices.ContainsFunc(staff, func(m Schedule) bool { return m.ID == id }); {
+		case !known:
+			p.fault(fmt.Sprintf("%s[%d]", o.at("staff"), i), "%q is nobody under staff", key)
+		case slices.Contains(s.Staff, id):
+			p.fault(fmt.Sprintf("%s[%d]", o.at("staff"), i), "%q is named twice", key)
+		default:
+			s.Staff = append(s.Staff, id)
+		}
+	}
+	if o.m["staff"] == nil {
+		for _, m := range staff {
+			s.Staff = append(s.Staff, m.ID)
+		}
+	} else if len(p.list(o, "staff")) == 0 {
+		p.fault(o.at("staff"), "is empty; leave it out when everyone offers the service")
+	}
+	return s
+}
+
+func (p *parser) schedule(o object) Schedule {
+	m := Schedule{
+		Staff:      Staff{ID: p.key(o), Name: p.str(o, "name"), Aliases: p.strs(o, "aliases")},
+		Exceptions: map[Date][]Shift{},
+	}
+	if m.Name == "" {
+		p.fault(o.at("name"), "missing")
+	}
+	p.week(o, &m)
+	for i, v := range p.list(o, "exceptions") {
+		e := p.object(fmt.Sprintf("%s[%d]", o.at("exceptions"), i), v, "date", "hours", "closed")
+		d, err := ParseDate(p.str(e, "date"))
+		if err != nil {
+			p.fault(e.at("date"), "%v", err)
+		}
+		if _, twice := m.Exceptions[d]; twice {
+			p.fault(e.at("date"), "%s has two exceptions", d)
+		}
+		shifts := p.shifts(e, "hours")
+		if p.boolean(e, "closed") == (len(p.list(e, "hours")) > 0) {
+			p.fault(e.path, "want either hours or closed: true")
+		}
+		m.Exceptions[d] = shifts
+	}
+	for i, v := range p.list(o, "time_off") {
+		m.TimeOff = append(m.TimeOff, p.span(p.object(fmt.Sprintf("%s[%d]", o.at("time_off"), i), v, "from", "to")))
+	}
+	return m
+}
+
+func weekdays() []string { return []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} }
+
+// week reads the hours of each weekday; a key may name a range such as mon-fri.
+func (p *parser) week(o object, m *Schedule) {
+	if o.m["hours"] == nil {
+		p.fault(o.at("hours"), "missing")
+		return
+	}
+	in, ok := o.m["hours"].(map[string]any)
+	if !ok {
+		p.fault(o.at("hours"), "want a mapping of weekdays")
+		return
+	}
+	days := weekdays()
+	hours := object{path: o.at("hours"), m: in}
+	seen := map[int]bool{}
+	for _, k := range slices.Sorted(maps.Keys(in)) {
+		first, last, isRange := strings.Cut(k, "-")
+		if !isRange {
+			last = first
+		}
+		from, to := slices.Index(days, first), slices.Index(days, last)
+		if from < 0 || to < 0 {
+			p.fault(hours.at(k), "want a weekday such as mon, or a range such as mon-fri")
+			continue
+		}
+		shifts := p.shifts(hours, k)
+		for d := from; ; d = (d + 1) % 7 {
+			if seen[d] {
+				p.fault(hours.at(k), "%s has hours twice", days[d])
+			}
+			seen[d], m.Hours[d] = true, shifts
+			if d == to {
+				break
+			}
+		}
+	}
+}
+
+// shifts reads stretches of work such as "09:00-13:00", sorted and apart.
+func (p *parser) shifts(o object, key string) []Shift {
+	var out []Shift
+	for i, s := range p.strs(o, key) {
+		path := fmt.Sprintf("%s[%d]", o.at(key), i)
+		a, b, ok := strings.Cut(s, "-")
+		from, err := ParseClock(strings.TrimSpace(a))
+		to, err2 := ParseClock(strings.TrimSpace(b))
+		switch {
+		case !ok || err != nil || err2 != nil || from == dayMinutes:
+			p.fault(path, "%q: want hours such as 09:00-17:30", s)
+		case from == to:
+			p.fault(path, "%q is empty; a whole day is 00:00-24:00", s)
+		default:
+			out = append(out, Shift{From: from, To: to})
+		}
+	}
+	slices.SortFunc(out, func(a, b Shift) int { return int(a.From - b.From) })
+	for i := 1; i < len(out); i++ {
+		if prev := out[i-1]; prev.To <= prev.From || out[i].From < prev.To {
+			p.fault(o.at(key), "%s-%s overlaps %s-%s", prev.From, prev.To, out[i].From, out[i].To)
+		}
+	}
+	return out
+}
+
+// span reads from and to: dates, the last one included, or moments.
+func (p *parser) span(o object) Span {
+	read := func(key string, end bool) Moment {
+		s := p.str(o, key)
+		if s == "" && key == "to" {
+			s = p.str(o, "from") // one day
+			if len(s) != len(time.DateOnly) {
+				s = ""
+			}
+		}
+		if d, err := ParseDate(s); err == nil {
+			if end {
+				d = d.Add(1)
+			}
+			return Moment{Date: d}
+		}
+		m, err := ParseMoment(s)
+		if err != nil {
+			p.fault(o.at(key), "want a date such as 2026-12-25 or a time such as 2026-12-24 13:00")
+		}
+		return m
+	}
+	s := Span{From: read("from", false), To: read("to", true)}
+	if c := s.From.Date.Compare(s.To.Date); c > 0 || c == 0 && s.From.Clock >= s.To.Clock {
+		p.fault(o.path, "ends before it begins")
+	}
+	return s
+}

@@ -1,0 +1,68 @@
+package calendar
+
+// Settings is the booking app's section of a business's definition. As YAML:
+//
+//	services:
+//	  - key: swedish_60               # its id for life
+//	    name: {en: Swedish massage, sw: Masaji ya Kiswidi}
+//	    aliases: [swedish]            # other words people use
+//	    description: {en: Light pressure}
+//	    minutes: 60
+//	    interval: 30                  # between starts, counted from midnight; default 30
+//	    buffer_before: 0              # minutes kept free around the visit
+//	    buffer_after: 15
+//	    price: 3500                   # whole units, or "3500.50"
+//	    deposit: 1000                 # left out: nothing is due beforehand
+//	    staff: [grace]                # left out: everyone
+//	    hidden: false
+//	staff:
+//	  - key: grace
+//	    name: Grace
+//	    hours: {mon-fri: ["09:00-13:00", "14:00-18:00"], sat: ["18:00-02:00"]}
+//	    exceptions:                   # take the place of a date's hours
+//	      - {date: 2026-12-24, hours: ["09:00-12:00"]}
+//	      - {date: 2026-12-31, closed: true}
+//	    time_off: [{from: 2026-12-01, to: 2026-12-07}]
+//	closures: [{from: "2026-12-24 13:00", to: "2026-12-26 24:00", name: {en: Christmas}}]
+//	policy: {notice_minutes: 60, horizon_days: 60, cancel_hours: 24, hold_minutes: 10, max_holds: 2}
+//	address: Ngong Road 12
+//	map_link: https://maps.example/x
+//	parking: {en: Behind the house}
+//	payment: {en: M-Pesa}
+//	faqs: [{keys: [wifi], en: "Yes", sw: Ndiyo}]
+type Settings struct {
+	Services []Service
+	Staff    []Schedule
+	Closures []Closure
+	Policy   Policy
+	Address  string
+	MapLink  string
+	Parking  Text
+	Payment  Text // how one pays here, for people who ask
+	FAQs     []FAQ
+}
+
+// Closure is a time the whole business is closed.
+type Closure struct {
+	Span
+	Name Text
+}
+
+// FAQ is a question the business is often asked: words that point to it, and
+// its answer.
+type FAQ struct {
+	Keys   []string
+	Answer Text
+}
+
+// In returns the settings with every amount in a currency. A definition names
+// its currency once, outside this section.
+func (s Settings) In(currency string) Settings {
+	services := make([]Service, len(s.Services))
+	for i, v := range s.Services {
+		v.Price.Currency, v.Deposit.Currency = currency, currency
+		services[i] = v
+	}
+	s.Services = services
+	return s
+}
