@@ -1,0 +1,21 @@
+package turn
+
+import (
+	"context"
+
+	"github.com/ratiba/ratiba/internal/graph"
+	"github.com/ratiba/ratiba/internal/handoff"
+	"github.com/ratiba/ratiba/internal/understand"
+)
+
+// requestTurn hands over because the customer asked for a person. Code decides
+// it, on the first ask, whatever the graph's state; no model is asked.
+func (r *run) requestTurn(ctx context.Context) error {
+	// No model is asked, but the answer is in the language of the request.
+	in := understand.Tier0(understand.Request{
+		Messages: r.batch.Messages(), Now: r.now, Zone: r.b.Tenant.Location(), Region: r.b.Tenant.Country, Locale: r.b.Tenant.Locale,
+		Previous: r.previous(),
+	})
+	r.th.Language, r.contact.Language = in.Language, in.Language
+	return r.handOver(ctx, graph.Handover{Signal: handoff.ExplicitRequest, Detail: "the customer asked for a person"})
+}

@@ -1,0 +1,93 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ratiba/ratiba/internal/db"
+	"github.com/ratiba/ratiba/internal/graph"
+	"github.com/ratiba/ratiba/internal/mailbox"
+	"github.com/ratiba/ratiba/internal/outbox"
+	"github.com/ratiba/ratiba/internal/tool"
+)
+
+// read performs reads over one snapshot and keeps their results: they are
+// recorded inputs of the turn.
+func (r *run) read(ctx context.Context, calls []graph.Call) error {
+	if r.replay != nil {
+		return fmt.Errorf("replay: %s was not read then", calls[0].Tool)
+	}
+	start := r.e.cfg.Clock.Now()
+	err := r.b.Store.Read(ctx, func(q db.Q) error {
+		for _, call := range calls {
+			res, err := r.b.Tools.Read(ctx, r.env(q, nil), call)
+			if err != nil {
+				return err
+			}
+			r.reads[call.Digest()] = res
+			r.tools = append(r.tools, ToolCall{Call: call, Result: res})
+			r.log(ctx, slogInfo, "tool.invoked", attr("tool", call.Tool), attr("digest", call.Digest()), attr("code", res.Code))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	r.stage(ctx, "tools", start)
+	return nil
+}
+
+// inside runs within the commit's transaction: what a payment came to, then
+// the turn's writes. A write that is refused undoes all of it.
+func (r *run) inside(ctx context.Context, tx db.Tx) error {
+	if err := r.settleInside(ctx, tx); err != nil {
+		return err
+	}
+	for _, w := range r.writes {
+		res, err := r.b.Tools.Write(ctx, r.env(tx, tx), w.Call, r.grants(w))
+		if err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+		if !res.OK && w.Conflict != "" {
+			return &conflict{digest: w.Digest(), result: res}
+		}
+		r.commit.Tools = append(r.commit.Tools, ToolCall{Call: w.Call, Result: res})
+		r.log(ctx, slogInfo, "tool.invoked", attr("tool", w.Tool), attr("digest", w.Digest()), attr("code", res.Code))
+		if meta, _ := r.b.Tools.Metadata(w.Tool); meta.AuditRequired {
+			r.log(ctx, slogInfo, "audit.config.changed", attr("tool", w.Tool), attr("digest", w.Digest()))
+		}
+	}
+	return nil
+}
+
+// grants are the reasons an irreversible call may run: the confirmation this
+// turn carries, or a rule recorded with what is paid for, which only an event
+// can invoke.
+func (r *run) grants(w graph.Write) []tool.Grant {
+	var out []tool.Grant
+	if r.in.Confirmed && r.before.Pending != nil {
+		for _, d := range r.before.Pending.Digests {
+			out = append(out, tool.Grant{By: "confirmation", Ref: r.before.Pending.Nonce, Digest: d})
+		}
+	}
+	if w.Policy != "" && r.in.Event != nil && r.in.Event.Kind == mailbox.Payment {
+		out = append(out, tool.Grant{By: "policy", Ref: w.Policy})
+	}
+	return out
+}
+
+func (r *run) env(q db.Q, tx db.Tx) tool.Env {
+	env := tool.Env{
+		Q: q, Tx: tx, Now: r.now, IDs: r.ids, Tenant: r.b.Tenant, Contact: r.snap.Contact, Thread: r.threadID(), Turn: r.turnID,
+	}
+	if tx != nil {
+		env.Enqueue = func(_ context.Context, e tool.Effect) error {
+			r.commit.Outbox = append(r.commit.Outbox, r.row(outbox.Row{
+				Lane: string(r.snap.Contact.ID) + ":" + e.Lane, Kind: e.Kind, Origin: outbox.Payment, Key: e.Key,
+				ContactID: r.snap.Contact.ID, ThreadID: r.threadID(), Epoch: r.th.Epoch, Payload: encode(e.Payload), ExpiresAt: e.Expires,
+			}))
+			return nil
+		}
+	}
+	return env
+}
