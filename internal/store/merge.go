@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ratiba/ratiba/internal/db"
+	"github.com/ratiba/ratiba/internal/ids"
+)
+
+// merge makes one person of two contacts that one signed webhook carried the
+// ids of. The older survives; the younger's open thread closes, and what it
+// held, waited for and paid moves over. It returns the contact that stands.
+//
+// While a turn of either is under way, or one of them is with a human, nothing
+// is merged: it returns a, and the next webhook with both ids tries again.
+func (t *Tenant) merge(ctx context.Context, tx db.Tx, a, b ids.ContactID, now time.Time) (ids.ContactID, error) {
+	older, younger := min(a, b), max(a, b) // a ULID sorts by the time it was made
+	for _, c := range []ids.ContactID{older, younger} {
+		var busy int
+		if err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM mailboxes WHERE key = $1 AND lease_token <> '')
+			+ (SELECT COUNT(*) FROM conversation_threads WHERE mailbox_key = $1 AND closed_at IS NULL AND driver <> 'AGENT_DRIVING')`,
+			string(KeyOf(c))).Scan(&busy); err != nil {
+			return a, fmt.Errorf("look at contacts to merge: %w", err)
+		}
+		if busy > 0 {
+			return a, nil
+		}
+	}
+	if err := mergeMailboxes(ctx, tx, string(KeyOf(younger)), string(KeyOf(older)), now); err != nil {
+		return a, err
+	}
+	for _, table := range []string{"contact_identities", "payment_attempts", "tasks"} {
+		if err := db.Exec(ctx, tx, "move "+table, "UPDATE "+table+" SET contact_id = $2 WHERE contact_id = $1",
+			string(younger), string(older)); err != nil {
+			return a, err
+		}
+	}
+	if err := db.Exec(ctx, tx, "keep what is known of the younger", `
+		UPDATE contacts SET name = CASE WHEN name = '' THEN (SELECT y.name FROM contacts y WHERE y.id = $2) ELSE name END,
+			payer_phone = CASE WHEN payer_phone = '' THEN (SELECT y.payer_phone FROM contacts y WHERE y.id = $2) ELSE payer_phone END
+		WHERE id = $1`, string(older), string(younger)); err != nil {
+		return a, err
+	}
+	if t.merged != nil {
+		if err := t.merged(ctx, tx, younger, older); err != nil {
+			return a, fmt.Errorf("merge the app's rows: %w", err)
+		}
+	}
+	return older, wake(ctx, tx, KeyOf(older), now)
+}
+
+// mergeMailboxes closes the thread of one mailbox and moves what waits in it to
+// another.
+func mergeMailboxes(ctx context.Context, tx db.Tx, from, to string, now time.Time) error {
+	for _, step := range []struct {
+		doing, query string
+		args         []any
+	}{
+		{"close thread", `UPDATE conversation_threads SET closed_at = $2, version = version + 1, epoch = epoch + 1
+			WHERE mailbox_key = $1 AND closed_at IS NULL`, []any{from, db.At(now)}},
+		{"drop the thread's timers", "DELETE FROM timers WHERE mailbox_key = $1 AND scope <> ''", []any{from}},
+		{"move timers", "UPDATE timers SET mailbox_key = $2 WHERE mailbox_key = $1", []any{from, to}},
+		{"move what waits", "UPDATE inbox SET mailbox_key = $2 WHERE mailbox_key = $1 AND done_at IS NULL", []any{from, to}},
+		{"empty mailbox", "UPDATE mailboxes SET due_at = NULL, wake_seq = wake_seq + 1 WHERE key = $1", []any{from}},
+	} {
+		if err := db.Exec(ctx, tx, step.doing, step.query, step.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/ratiba/ratiba/internal/db"
+	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/mailbox"
+	"github.com/ratiba/ratiba/internal/outbox"
+	"github.com/ratiba/ratiba/internal/payment"
+)
+
+func insertOutbox(ctx context.Context, tx db.Tx, r outbox.Row) error {
+	return db.Exec(ctx, tx, "queue effect", `
+		INSERT INTO outbox (id, lane, kind, origin, idempotency_key, contact_id, thread_id, turn_id, epoch, payload, state,
+			due_at, expires_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'queued', $11, $12, $13)
+		ON CONFLICT (idempotency_key) DO NOTHING`,
+		r.ID, r.Lane, r.Kind, string(r.Origin), r.Key, string(r.ContactID), string(r.ThreadID), string(r.TurnID), r.Epoch,
+		db.JSON{V: r.Payload}, db.At(r.DueAt), db.At(r.ExpiresAt), db.At(r.CreatedAt))
+}
+
+const outboxColumns = `seq, id, lane, kind, origin, idempotency_key, contact_id, thread_id, turn_id, epoch, payload, state, tries,
+	resent, due_at, expires_at, created_at`
+
+func scanOutbox(row db.Scanner) (outbox.Row, error) {
+	var r outbox.Row
+	var due, expires, created db.Time
+	err := row.Scan(&r.Seq, &r.ID, &r.Lane, &r.Kind, &r.Origin, &r.Key, &r.ContactID, &r.ThreadID, &r.TurnID, &r.Epoch,
+		db.JSON{V: &r.Payload}, &r.State, &r.Tries, &r.Resent, &due, &expires, &created)
+	r.DueAt, r.ExpiresAt, r.CreatedAt = due.Time, expires.Time, created.Time
+	return r, err
+}
+
+// ClaimOutbox implements outbox.Store. The mark it commits is the start of the
+// attempt: whether an agent-written row may start is decided in the same
+// transaction that marks it (P5).
+func (t *Tenant) ClaimOutbox(ctx context.Context, now, real time.Time, limit int) (rows []outbox.Row, next time.Time, err error) {
+	err = t.db.Read(ctx, func(q db.Q) error { next, err = nextEffect(ctx, q); return err })
+	if err != nil || next.IsZero() || next.After(real) {
+		return nil, next, err
+	}
+	err = t.db.Write(ctx, func(tx db.Tx) error {
+		rows = nil
+		heads, err := db.Collect(ctx, tx, "find due effects", scanOutbox, "SELECT "+outboxColumns+` FROM outbox o
+			WHERE state IN ('queued', 'doubt') AND due_at <= $1 AND NOT EXISTS (
+				SELECT 1 FROM outbox e WHERE e.lane = o.lane AND e.seq < o.seq AND e.state IN ('queued', 'sending', 'doubt'))
+			ORDER BY seq LIMIT $2`, db.At(real), limit)
+		if err != nil {
+			return err
+		}
+		for _, r := range heads {
+			state, err := admit(ctx, tx, r, now)
+			if err != nil {
+				return err
+			}
+			if err := db.Exec(ctx, tx, "mark effect", "UPDATE outbox SET state = $2, tries = tries + 1, resent = $3 WHERE id = $1",
+				r.ID, string(state), r.Resent || r.State == outbox.Doubt); err != nil {
+				return err
+			}
+			if state == outbox.Sending {
+				r.Tries, r.Resent, r.State = r.Tries+1, r.Resent || r.State == outbox.Doubt, outbox.Sending
+				rows = append(rows, r)
+			}
+		}
+		if len(heads) > 0 {
+			next = real // more may wait behind what was put aside or beyond the limit
+			return nil
+		}
+		next, err = nextEffect(ctx, tx)
+		return err
+	})
+	return rows, next, err
+}
+
+// nextEffect is when the next row that is first in its lane is due.
+func nextEffect(ctx context.Context, q db.Q) (time.Time, error) {
+	var due db.Time
+	err := q.QueryRowContext(ctx, `SELECT MIN(due_at) FROM outbox o WHERE state IN ('queued', 'doubt') AND NOT EXISTS (
+		SELECT 1 FROM outbox e WHERE e.lane = o.lane AND e.seq < o.seq AND e.state IN ('queued', 'sending', 'doubt'))`).Scan(&due)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("find next effect: %w", err)
+	}
+	return due.Time, nil
+}
+
+// admit decides whether a row may be sent at this instant.
+func admit(ctx context.Context, tx db.Tx, r outbox.Row, now time.Time) (outbox.State, error) {
+	if !r.ExpiresAt.IsZero() && now.After(r.ExpiresAt) {
+		task := db.Exec(ctx, tx, "raise stale task", `
+			INSERT INTO tasks (id, kind, task_key, thread_id, contact_id, detail, created_at) VALUES ($1, 'stale', $2, $3, $4, $5, $6)
+			ON CONFLICT (task_key) DO NOTHING`, ids.New(now), "stale:"+r.ID, string(r.ThreadID), string(r.ContactID), r.Kind, db.At(now))
+		return outbox.Stale, errors.Join(task, promptDropped(ctx, tx, r, "stale", now))
+	}
+	if r.Origin != outbox.Agent || r.ThreadID == "" {
+		return outbox.Sending, nil
+	}
+	var epoch int64
+	var driver string
+	err := tx.QueryRowContext(ctx, "SELECT epoch, driver FROM conversation_threads WHERE id = $1", string(r.ThreadID)).Scan(&epoch, &driver)
+	if err != nil && !noRows(err) {
+		return "", fmt.Errorf("check driver: %w", err)
+	}
+	if err == nil && epoch != r.Epoch {
+		return outbox.Silenced, nil
+	}
+	return outbox.Sending, nil
+}
+
+// promptDropped tells the thread of a payment prompt that will not be sent: no
+// callback and no timer would. An attempt that was begun all the same has its
+// own timer, and the report does not end it otherwise.
+func promptDropped(ctx context.Context, tx db.Tx, r outbox.Row, code string, now time.Time) error {
+	if r.Kind != payment.EffectPrompt {
+		return nil
+	}
+	var p payment.EffectPayload
+	if err := json.Unmarshal(r.Payload, &p); err != nil {
+		return fmt.Errorf("read payment prompt: %w", err)
+	}
+	a, err := one(ctx, tx, "id", p.AttemptID)
+	if err != nil || a.Status != payment.Created {
+		return err
+	}
+	it, dedupe := reported(a, payment.Report{Source: payment.FromPrompt, Outcome: payment.Outcome{Kind: payment.Rejected, Code: code}})
+	_, err = post(ctx, tx, KeyOf(a.ContactID), it, dedupe, now)
+	return err
+}
+
+// SettleOutbox implements outbox.Store.
+func (t *Tenant) SettleOutbox(ctx context.Context, r outbox.Row, state outbox.State, due time.Time, o outbox.Outcome, now time.Time) error {
+	return t.db.Write(ctx, func(tx db.Tx) error {
+		sent := db.Time{}
+		if state == outbox.Sent {
+			sent = db.At(now)
+		}
+		untried := 0 // what our own limits held back was not tried
+		if state == outbox.Queued && o.Class == outbox.ClassLocal {
+			untried = 1
+		}
+		if state == outbox.Failed && r.Kind == outbox.SendMessage && r.ContactID != "" {
+			e := mailbox.Event{Kind: mailbox.ReceiptFailed, Name: strconv.Itoa(o.Code), Scope: r.ThreadID, Data: jsonOf(map[string]any{
+				"outbox_id": r.ID, "code": o.Code, "detail": o.Detail,
+			})}
+			if _, err := post(ctx, tx, KeyOf(r.ContactID), mailbox.Item{Event: &e}, "failed:"+r.ID, now); err != nil {
+				return err
+			}
+		}
+		if state == outbox.Failed {
+			if err := promptDropped(ctx, tx, r, "failed", now); err != nil {
+				return err
+			}
+		}
+		// A receipt may have come before the provider's answer: a row it has
+		// already moved out of sending keeps its state.
+		return db.Exec(ctx, tx, "settle effect", `
+			UPDATE outbox SET state = CASE WHEN state = 'sending' THEN $2 ELSE state END, due_at = $3,
+				provider_id = CASE WHEN $4 = '' THEN provider_id ELSE $4 END, error_class = $5, error_code = $6, error_detail = $7,
+				sent_at = CASE WHEN sent_at IS NULL THEN $8 ELSE sent_at END, tries = tries - $9
+			WHERE id = $1`, r.ID, string(state), db.At(due), o.ProviderID, o.Class, o.Code, o.Detail, sent, untried)
+	})
+}
+
+// InFlight counts agent-written sends of a contact that have started and not
+// settled; a takeover waits for them before it is acknowledged.
+func (t *Tenant) InFlight(ctx context.Context, c ids.ContactID) (int, error) {
+	var n int
+	err := t.db.Read(ctx, func(q db.Q) error {
+		return q.QueryRowContext(ctx, "SELECT COUNT(*) FROM outbox WHERE contact_id = $1 AND state = 'sending' AND origin = 'agent'",
+			string(c)).Scan(&n)
+	})
+	return n, err
+}
