@@ -1,0 +1,89 @@
+// Command ratiba answers a service business's WhatsApp number.
+//
+// One binary with sub-commands: demo shows the whole product with a simulated
+// world, serve runs it, sim runs the simulators alone, migrate and tenant
+// prepare an installation. This package reads the environment, prints and
+// exits; everything else is in internal.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/ratiba/ratiba/internal/fault"
+)
+
+// cli is the command line.
+type cli struct {
+	Demo    demoCmd    `cmd:"" help:"Run the whole product with a simulated WhatsApp, M-Pesa and language model. Needs no key, account or network."`
+	Serve   serveCmd   `cmd:"" help:"Run the product."`
+	Sim     simCmd     `cmd:"" help:"Run the simulators alone, for a product that runs elsewhere on this machine."`
+	Migrate migrateCmd `cmd:"" help:"Bring the databases to this version."`
+	Tenant  tenantCmd  `cmd:"" help:"Define businesses."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// world is what commands get from outside.
+type world struct {
+	environ map[string]string
+	out     io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// run is main with its inputs as values; a command that serves does so until
+// ctx ends. It returns the exit status: 0, 1 for a failure, 2 for words it
+// does not understand.
+func run(ctx context.Context, args, environ []string, out, errOut io.Writer) int {
+	complain := func(err error) { _, _ = fmt.Fprintln(errOut, "ratiba:", sentence(err)) }
+	var c cli
+	exited := -1
+	parser, err := kong.New(&c, kong.Name("ratiba"), kong.Writers(out, errOut), kong.Exit(func(code int) { exited = code }),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Description("Ratiba answers a service business's WhatsApp number: bookings, deposits by M-Pesa, in English and Swahili."))
+	if err != nil {
+		complain(err)
+		return 1
+	}
+	k, err := parser.Parse(args)
+	if exited >= 0 {
+		return exited
+	}
+	if err != nil {
+		complain(fmt.Errorf("%w. See ratiba --help", err))
+		return 2
+	}
+	if err := k.Run(&world{environ: environment(environ), out: out}); err != nil {
+		complain(err)
+		return 1
+	}
+	return 0
+}
+
+// sentence is what an operator reads: a fault's own sentence, else the error.
+func sentence(err error) string {
+	if fault.CodeOf(err) != fault.Internal {
+		return fault.SentenceOf(err)
+	}
+	return err.Error()
+}
+
+func environment(pairs []string) map[string]string {
+	m := make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		k, v, _ := strings.Cut(p, "=")
+		m[k] = v
+	}
+	return m
+}
