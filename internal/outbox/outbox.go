@@ -52,6 +52,9 @@ const SendMessage = "message.send"
 // once more; real time.
 const DoubtWait = 60 * time.Second
 
+// CarryTime bounds one attempt; real time.
+const CarryTime = 30 * time.Second
+
 // Row is one effect on its way.
 type Row struct {
 	Seq       int64

@@ -15,8 +15,6 @@ import (
 const (
 	maxTries = 8
 	maxDelay = 10 * time.Minute
-	// carryTime bounds one attempt, real time.
-	carryTime = 30 * time.Second
 )
 
 // ClassLocal is the error class of a row our own rate limits hold back: it was
@@ -92,7 +90,7 @@ func (w *Worker) attempt(ctx context.Context, tenant ids.TenantID, row Row) (o O
 	if !ok {
 		return Outcome{Verdict: GiveUp, Class: "defect", Detail: "no carrier for " + row.Kind}
 	}
-	ctx, cancel := context.WithTimeout(ctx, carryTime)
+	ctx, cancel := context.WithTimeout(ctx, CarryTime)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {

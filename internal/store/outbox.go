@@ -48,23 +48,18 @@ func (t *Tenant) ClaimOutbox(ctx context.Context, now, real time.Time, limit int
 	err = t.db.Write(ctx, func(tx db.Tx) error {
 		rows = nil
 		heads, err := db.Collect(ctx, tx, "find due effects", scanOutbox, "SELECT "+outboxColumns+` FROM outbox o
-			WHERE state IN ('queued', 'doubt') AND due_at <= $1 AND NOT EXISTS (
+			WHERE state IN ('queued', 'sending', 'doubt') AND due_at <= $1 AND NOT EXISTS (
 				SELECT 1 FROM outbox e WHERE e.lane = o.lane AND e.seq < o.seq AND e.state IN ('queued', 'sending', 'doubt'))
 			ORDER BY seq LIMIT $2`, db.At(real), limit)
 		if err != nil {
 			return err
 		}
 		for _, r := range heads {
-			state, err := admit(ctx, tx, r, now)
+			r, starts, err := begin(ctx, tx, r, now, real)
 			if err != nil {
 				return err
 			}
-			if err := db.Exec(ctx, tx, "mark effect", "UPDATE outbox SET state = $2, tries = tries + 1, resent = $3 WHERE id = $1",
-				r.ID, string(state), r.Resent || r.State == outbox.Doubt); err != nil {
-				return err
-			}
-			if state == outbox.Sending {
-				r.Tries, r.Resent, r.State = r.Tries+1, r.Resent || r.State == outbox.Doubt, outbox.Sending
+			if starts {
 				rows = append(rows, r)
 			}
 		}
@@ -78,10 +73,30 @@ func (t *Tenant) ClaimOutbox(ctx context.Context, now, real time.Time, limit int
 	return rows, next, err
 }
 
+// begin marks a row as started, or puts it aside. A row that is still marked as
+// sending when its mark runs out was started by someone who could not note the
+// outcome: it is in doubt, and what was sent twice already is not sent a third
+// time.
+func begin(ctx context.Context, tx db.Tx, r outbox.Row, now, real time.Time) (outbox.Row, bool, error) {
+	state, err := admit(ctx, tx, r, now)
+	if err != nil {
+		return r, false, err
+	}
+	unknown := r.State != outbox.Queued
+	if unknown && r.Resent && state == outbox.Sending {
+		state = outbox.Sent
+	}
+	r.Resent, r.State = r.Resent || unknown, state
+	r.Tries++
+	return r, state == outbox.Sending, db.Exec(ctx, tx, "mark effect",
+		"UPDATE outbox SET state = $2, tries = $3, resent = $4, due_at = $5 WHERE id = $1",
+		r.ID, string(state), r.Tries, r.Resent, db.At(real.Add(outbox.CarryTime+outbox.DoubtWait)))
+}
+
 // nextEffect is when the next row that is first in its lane is due.
 func nextEffect(ctx context.Context, q db.Q) (time.Time, error) {
 	var due db.Time
-	err := q.QueryRowContext(ctx, `SELECT MIN(due_at) FROM outbox o WHERE state IN ('queued', 'doubt') AND NOT EXISTS (
+	err := q.QueryRowContext(ctx, `SELECT MIN(due_at) FROM outbox o WHERE state IN ('queued', 'sending', 'doubt') AND NOT EXISTS (
 		SELECT 1 FROM outbox e WHERE e.lane = o.lane AND e.seq < o.seq AND e.state IN ('queued', 'sending', 'doubt'))`).Scan(&due)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("find next effect: %w", err)

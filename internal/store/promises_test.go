@@ -494,3 +494,37 @@ func TestP11LostLeasesAreCounted(t *testing.T) {
 		t.Errorf("after it was given back: %d crashes, %d tries", again.Crashes, again.Tries)
 	}
 }
+
+// A send whose outcome nobody could note does not block its lane for ever: when
+// its mark runs out it is in doubt, is sent once more, and never a third time.
+func TestP11AnUnnotedSendIsSentOnceMore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("m1")
+	b.turn(func(c *turn.Commit) {
+		c.Outbox = []outbox.Row{row(c, "first", "lane", outbox.System), row(c, "second", "lane", outbox.System)}
+	})
+	claim := func(real time.Time) (ids []string) {
+		t.Helper()
+		rows, _, err := b.ClaimOutbox(t.Context(), noon, real, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	life := int((outbox.CarryTime + outbox.DoubtWait).Seconds())
+	for _, step := range []struct {
+		after int
+		want  []string
+	}{
+		{0, []string{"first"}}, {life - 1, nil}, {life, []string{"first"}}, {2 * life, nil}, {2*life + 1, []string{"second"}},
+	} {
+		if got := claim(later(step.after)); !cmp.Equal(got, step.want) {
+			t.Errorf("after %d s: started %v, want %v", step.after, got, step.want)
+		}
+	}
+	b.want("sent", "SELECT state FROM outbox WHERE id = 'first'")
+}

@@ -51,7 +51,7 @@ func (t *Tenant) NextWork(ctx context.Context) (mail, out time.Time, err error) 
 		if err := q.QueryRowContext(ctx, "SELECT MIN(due_at) FROM mailboxes").Scan(&m); err != nil {
 			return err
 		}
-		return q.QueryRowContext(ctx, "SELECT MIN(due_at) FROM outbox WHERE state IN ('queued', 'doubt')").Scan(&o)
+		return q.QueryRowContext(ctx, "SELECT MIN(due_at) FROM outbox WHERE state IN ('queued', 'sending', 'doubt')").Scan(&o)
 	})
 	return m.Time, o.Time, err
 }

@@ -125,7 +125,7 @@ CREATE TABLE outbox (
     sent_at         {{.timestamp}}
 );
 CREATE INDEX outbox_open ON outbox (lane, seq) WHERE state IN ('queued', 'sending', 'doubt');
-CREATE INDEX outbox_due ON outbox (due_at) WHERE state IN ('queued', 'doubt');
+CREATE INDEX outbox_due ON outbox (due_at) WHERE state IN ('queued', 'sending', 'doubt');
 CREATE UNIQUE INDEX outbox_provider ON outbox (provider_id) WHERE provider_id <> '';
 
 CREATE TABLE tool_calls (
