@@ -85,6 +85,20 @@ func TestDeclineAndTryAgain(t *testing.T) {
 	mustSay(t, h, "massage")
 }
 
+// The title of the button that says yes, typed, says yes as a tap does.
+func TestTheYesButtonsTitleIsTyped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.summary(mary, tomorrowAfternoon, "Mary Wambui")
+	mustSay(t, p.say("Yes, send M-Pesa"), "M-Pesa request")
+	p.decline()
+	mustSay(t, p.hear(), "Shall I send another")
+	w.advance(2*time.Minute + 5*time.Second)
+	mustSay(t, p.say("ok, try again"), "I'm sending an M-Pesa request")
+	p.pin("1234")
+	mustSay(t, p.hear(), "is confirmed")
+}
+
 // tapYes taps the yes of the last message, asking for it again by a "yes" when
 // a newer message came in between.
 func (p *phone) tapYes() heard {

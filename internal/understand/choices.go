@@ -52,7 +52,11 @@ func (r *reading) choice() {
 	}
 	title := lex.Tokens(lex.Clean(choices[pick].Title))
 	if r.req.Expect.wants(SlotConfirm) {
-		if a := leads(title); a != graph.NoAnswer {
+		a := leads(title)
+		if a == graph.NoAnswer && r.req.Expect.Yes != "" && choices[pick].ID == r.req.Expect.Yes {
+			a = graph.Yes // "Try again", typed, says yes as its button does
+		}
+		if a != graph.NoAnswer {
 			r.in.Answer = a
 			return
 		}

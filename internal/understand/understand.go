@@ -86,6 +86,7 @@ type Expect struct {
 	Intent  graph.Intent     // what a bare answer goes on with; empty means Book
 	Slots   []string         // what was asked for: SlotTime, KindService, SlotConfirm, ...
 	Choices []message.Choice // what was offered, in the order it was shown
+	Yes     string           // id of the choice that says yes to what is to be confirmed, "" for none
 	About   graph.When       // the day and time being talked about, for "same time next week"
 }
 

@@ -84,6 +84,9 @@ func expect(texts *wording.Catalogue) func(string, json.RawMessage) understand.E
 		if s.Asked != "" {
 			e.Slots = []string{s.Asked}
 		}
+		if s.Asked == understand.SlotConfirm {
+			e.Yes = flow.YesChoice
+		}
 		for _, c := range s.Shown {
 			title := c.Title
 			if c.Text != "" {

@@ -182,6 +182,10 @@ func back(i in) out {
 	return rest(i, s, s.At)
 }
 
+// YesChoice is the id of the choice that says yes to a summary or to another
+// payment prompt.
+const YesChoice = tapYes
+
 // Expects is the intent a bare answer goes on with at a node.
 func Expects(at graph.Name) graph.Intent {
 	switch at {
