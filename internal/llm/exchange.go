@@ -28,12 +28,15 @@ type Response struct {
 	Body   []byte
 }
 
-// Client returns a copy of c, or a new client when c is nil, that follows no
-// redirect: a redirect would carry the key to an address nobody configured.
+// Client returns a copy of c, or a client with connections of its own when c is
+// nil, that follows no redirect: a redirect would carry the key to an address
+// nobody configured.
 func Client(c *http.Client) *http.Client {
 	out := http.Client{}
 	if c != nil {
 		out = *c
+	} else if shared, ok := http.DefaultTransport.(*http.Transport); ok {
+		out.Transport = shared.Clone() // others may close the shared one's connections
 	}
 	out.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &out

@@ -219,7 +219,6 @@ func TestATimeoutAndACancelAreToldApart(t *testing.T) {
 	if llm.ClassOf(err) != llm.Timeout {
 		t.Errorf("got %v, want a timeout", err)
 	}
-	<-arrived
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-arrived
