@@ -16,8 +16,9 @@ import (
 )
 
 type lab struct {
-	sim *model.Simulator
-	url string
+	client *http.Client // with connections of its own: servers of other tests close the shared ones
+	sim    *model.Simulator
+	url    string
 }
 
 func newLab(t *testing.T) *lab {
@@ -28,7 +29,7 @@ func newLab(t *testing.T) *lab {
 	}
 	srv := httptest.NewServer(sim)
 	t.Cleanup(srv.Close)
-	return &lab{sim: sim, url: srv.URL}
+	return &lab{sim: sim, url: srv.URL, client: srv.Client()}
 }
 
 var (
@@ -49,7 +50,7 @@ func (l *lab) exchange(t *testing.T, path, body string, header http.Header) (int
 		t.Fatal(err)
 	}
 	req.Header = header.Clone()
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := l.client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func TestTheFaceProgramsFaultsForOneSeam(t *testing.T) {
 			t.Errorf("call %d: got %d %s (retry after %q), want %d", i+1, status, raw, header.Get("Retry-After"), w.status)
 		}
 	}
-	resp, err := http.Get(l.url + "/sim/llm/calls?after=1")
+	resp, err := l.client.Get(l.url + "/sim/llm/calls?after=1")
 	if err != nil {
 		t.Fatal(err)
 	}
