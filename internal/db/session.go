@@ -25,15 +25,26 @@ func newSession(ctx context.Context, pool *sql.DB) (*session, error) {
 	return &session{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
 }
 
+// close ends the session. Its statements are closed first: nobody else does
+// that for a connection's own, and one that is left keeps the file open.
+func (s *session) close() error {
+	s.forget()
+	return s.conn.Close()
+}
+
+func (s *session) forget() {
+	for q, stmt := range s.stmts {
+		_ = stmt.Close()
+		delete(s.stmts, q)
+	}
+}
+
 func (s *session) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	if stmt, ok := s.stmts[query]; ok {
 		return stmt, nil
 	}
 	if len(s.stmts) >= maxStatements {
-		for q, stmt := range s.stmts {
-			_ = stmt.Close()
-			delete(s.stmts, q)
-		}
+		s.forget()
 	}
 	stmt, err := s.conn.PrepareContext(ctx, query)
 	if err != nil {
@@ -44,16 +55,20 @@ func (s *session) prepare(ctx context.Context, query string) (*sql.Stmt, error) 
 }
 
 // QueryContext implements Q.
-func (s *session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (s *session) QueryContext(ctx context.Context, query string, args ...any) (Rows, error) {
 	stmt, err := s.prepare(ctx, query) //nolint:sqlclosecheck // prepare keeps it for the life of the connection.
 	if err != nil {
 		return nil, err
 	}
-	return stmt.QueryContext(ctx, args...)
+	rows, err := stmt.QueryContext(ctx, args...) //nolint:rowserrcheck // the caller's to ask.
+	if err != nil {
+		return nil, err // a nil *sql.Rows would be no nil Rows
+	}
+	return rows, nil
 }
 
 // QueryRowContext implements Q.
-func (s *session) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+func (s *session) QueryRowContext(ctx context.Context, query string, args ...any) Scanner {
 	stmt, err := s.prepare(ctx, query) //nolint:sqlclosecheck // prepare keeps it for the life of the connection.
 	if err != nil {
 		// The same statement fails again here, and its Row carries the error.
@@ -62,11 +77,18 @@ func (s *session) QueryRowContext(ctx context.Context, query string, args ...any
 	return stmt.QueryRowContext(ctx, args...)
 }
 
+// Dialect implements Q.
+func (s *session) Dialect() Dialect { return SQLite() }
+
 // ExecContext implements Tx.
-func (s *session) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (s *session) ExecContext(ctx context.Context, query string, args ...any) (int64, error) {
 	stmt, err := s.prepare(ctx, query) //nolint:sqlclosecheck // prepare keeps it for the life of the connection.
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return stmt.ExecContext(ctx, args...)
+	res, err := stmt.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }

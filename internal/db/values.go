@@ -4,7 +4,11 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // timeLayout has a fixed width, so that text order is time order.
@@ -78,4 +82,51 @@ func (j JSON) Scan(src any) error {
 		return fmt.Errorf("scan json: %w", err)
 	}
 	return nil
+}
+
+// storable makes JSON text that jsonb takes of JSON text: an escaped NUL and
+// half of a surrogate pair become the replacement character, as encoding/json
+// reads the latter.
+func storable(text string) string {
+	if !strings.Contains(text, `\u`) {
+		return text
+	}
+	var out strings.Builder
+	for len(text) > 0 {
+		at := strings.IndexByte(text, '\\')
+		if at < 0 || at+1 >= len(text) {
+			break
+		}
+		out.WriteString(text[:at])
+		text = text[at:]
+		first, second := escaped(text), rune(-1)
+		n := 2 // an escape of one character; an escaped backslash is one as well
+		if first >= 0 {
+			n = 6
+			second = escaped(text[6:])
+		}
+		switch {
+		case utf16.IsSurrogate(first) && utf16.DecodeRune(first, second) != utf8.RuneError:
+			n = 12
+			out.WriteString(text[:n])
+		case first == 0 || utf16.IsSurrogate(first):
+			out.WriteString(`\ufffd`)
+		default:
+			out.WriteString(text[:n])
+		}
+		text = text[n:]
+	}
+	return out.String() + text
+}
+
+// escaped is the code that text begins with as \uXXXX, -1 when it does not.
+func escaped(text string) rune {
+	if len(text) < 6 || text[:2] != `\u` {
+		return -1
+	}
+	code, err := strconv.ParseUint(text[2:6], 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(code)
 }

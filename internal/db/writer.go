@@ -96,8 +96,16 @@ func (w *writer) commit(group []*job) {
 		fail(group, fmt.Errorf("begin write: %w", err))
 		return
 	}
-	for _, j := range group {
-		j.err = savepoint(w.conn, j)
+	if len(group) == 1 {
+		// Its own transaction is all the guard it needs.
+		if j := group[0]; run(w.conn, j) != nil {
+			_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
+			return
+		}
+	} else {
+		for _, j := range group {
+			j.err = savepoint(w.conn, j)
+		}
 	}
 	if _, err := w.conn.ExecContext(ctx, "COMMIT"); err != nil {
 		_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
@@ -113,41 +121,48 @@ func fail(group []*job, err error) {
 	}
 }
 
-// savepoint runs one write. A panic in fn fails that write alone and is
-// reported as its error, because the goroutine belongs to all writers.
-func savepoint(conn *session, j *job) (err error) {
+// run runs one write and notes its error. A panic in fn fails that write alone,
+// because the goroutine belongs to all writers.
+func run(conn *session, j *job) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("write panicked: %v", p)
+		}
+		j.err = err
+	}()
 	if err := j.ctx.Err(); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
+	return j.fn(unbroken{conn})
+}
+
+// savepoint runs one write of several, so that it can fail alone.
+func savepoint(conn *session, j *job) (err error) {
 	// What ends the savepoint must run even when the caller has given up.
 	ctx := context.WithoutCancel(j.ctx)
 	if _, err := conn.ExecContext(ctx, "SAVEPOINT w"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("write panicked: %v", p)
+	if err = run(conn, j); err != nil {
+		if _, e := conn.ExecContext(ctx, "ROLLBACK TO w"); e != nil {
+			err = errors.Join(err, fmt.Errorf("roll back: %w", e))
 		}
-		if err != nil {
-			if _, e := conn.ExecContext(ctx, "ROLLBACK TO w"); e != nil {
-				err = errors.Join(err, fmt.Errorf("roll back: %w", e))
-			}
-		}
-		if _, e := conn.ExecContext(ctx, "RELEASE w"); e != nil && err == nil {
-			err = fmt.Errorf("release savepoint: %w", e)
-		}
-	}()
-	return j.fn(unbroken{conn})
+	}
+	if _, e := conn.ExecContext(ctx, "RELEASE w"); e != nil && err == nil {
+		err = fmt.Errorf("release savepoint: %w", e)
+	}
+	return err
 }
 
 // unbroken is a Tx whose statements run to their end once begun: SQLite rolls
 // the whole transaction back when one is interrupted, and with it what the
-// neighbours of the group wrote. A caller that gives up is heard between
+// neighbours of the group wrote; and the driver watches a context that can end
+// with a goroutine for each statement. A caller that gives up is heard between
 // statements.
 type unbroken struct{ *session }
 
 // QueryContext implements Q.
-func (u unbroken) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (u unbroken) QueryContext(ctx context.Context, query string, args ...any) (Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -155,14 +170,25 @@ func (u unbroken) QueryContext(ctx context.Context, query string, args ...any) (
 }
 
 // QueryRowContext implements Q.
-func (u unbroken) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+func (u unbroken) QueryRowContext(ctx context.Context, query string, args ...any) Scanner {
 	return u.session.QueryRowContext(context.WithoutCancel(ctx), query, args...)
 }
 
 // ExecContext implements Tx.
-func (u unbroken) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (u unbroken) ExecContext(ctx context.Context, query string, args ...any) (int64, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return 0, err
 	}
 	return u.session.ExecContext(context.WithoutCancel(ctx), query, args...)
 }
+
+// Queue implements Tx: in this process nothing is gained by waiting.
+func (u unbroken) Queue(ctx context.Context, doing, query string, args ...any) error {
+	if _, err := u.ExecContext(ctx, query, args...); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+// Last implements Tx.
+func (u unbroken) Last(ctx context.Context, asks ...Ask) error { return Gather(ctx, u, asks...) }
