@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo build test check fuzz bench lint clean
+.PHONY: check-model demo build test suites check chaos fuzz bench lint clean
 
 # What the demo is told, such as ARGS="--addr 127.0.0.1:9000 --data ./demo-data".
 ARGS ?=
@@ -23,23 +23,50 @@ build: bin/ratiba
 bin/ratiba: go.mod go.sum $(SOURCES)
 	go build -o bin/ratiba ./cmd/ratiba
 
-# Everything: needs a C compiler (the race detector) and Chromium (the phone
-# page). scripts/needs.sh installs them from Debian when they are missing.
+# The packages whose suites run on SQLite, and then once more on PostgreSQL.
+BOTH := ./internal/store ./internal/app/booking/... ./internal/demo ./internal/server
+
+# Everything: needs a C compiler (the race detector), Chromium (the phone page),
+# PostgreSQL and Redis. scripts/needs.sh installs them from Debian when they are
+# missing; scripts/services.sh starts a PostgreSQL and a Redis for this run
+# alone. RATIBA_WITHOUT=postgres,redis does without those it names.
 test:
 	scripts/needs.sh
 	scripts/format.sh
 	go mod tidy -diff
 	go vet ./...
+	RATIBA_PG_FSYNC=off scripts/services.sh $(MAKE) --no-print-directory suites
+	$(MAKE) --no-print-directory chaos
+
+# What `make test` runs beside the servers.
+suites:
 	@mkdir -p build
-	CGO_ENABLED=1 go test -race -shuffle=on -count=1 -p 2 -timeout 9m \
+	CGO_ENABLED=1 go test -race -shuffle=on -count=1 -p 2 -timeout 9m -skip '^TestChaos$$' \
 		-coverpkg=$(COVERPKG) -coverprofile=build/cover.out ./...
 	scripts/cover.sh build/cover.out $(FLOOR) $(COVERED)
+ifeq ($(findstring postgres,$(RATIBA_WITHOUT)),)
+	RATIBA_TEST_BACKEND=postgres CGO_ENABLED=1 go test -race -shuffle=on -count=1 -p 2 -timeout 9m $(BOTH)
+else
+	@echo 'test: without postgres, these are not run once more on it: $(BOTH)'
+endif
 
 # The inner loop: no race detector, no browser, cached results.
 check:
 	scripts/format.sh
 	go vet ./...
-	go test -short -p 2 -skip '^TestBrowser' $$(go list ./... | grep -v '/internal/sim/page$$')
+	RATIBA_PG_FSYNC=off scripts/services.sh \
+		go test -short -p 2 -skip '^(TestBrowser|TestChaos$$)' $$(go list ./... | grep -v '/internal/sim/page$$')
+
+# Kills the real binary under load and counts what is lost; CHAOS has the run's
+# flags, and without any it is the short one. docs/proof/README.md explains it.
+CHAOS ?= -nodes 2 -for 20s $(if $(RATIBA_WITHOUT),-store sqlite)
+chaos:
+	RATIBA_WITHOUT="redis,$(RATIBA_WITHOUT)" scripts/services.sh bash -c 'go test ./internal/chaos -run "^TestChaos$$" -count=1 -v -timeout 0 \
+		-args -chaos -pg "$$RATIBA_TEST_PG_BIN:$$RATIBA_TEST_PG_DATA" $(CHAOS)'
+
+# The model check as deep as it goes: minutes to an hour.
+check-model:
+	go test ./internal/modelcheck -run PromisesHold -count=1 -v -timeout 60m -args -outside 4
 
 # Each fuzz target for FUZZTIME beyond its seeds, which `make test` runs.
 FUZZTIME ?= 30s
@@ -47,7 +74,7 @@ fuzz:
 	scripts/fuzz.sh $(FUZZTIME)
 
 bench:
-	go test -run '^$$' -bench . -benchmem ./...
+	scripts/services.sh go test -run '^$$' -bench . -benchmem ./...
 
 lint: bin/golangci-lint
 	bin/golangci-lint run ./...

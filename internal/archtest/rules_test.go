@@ -68,6 +68,12 @@ func TestRulesFindFaults(t *testing.T) {
 			"stay in tests",
 		},
 		{
+			"a test's server in the product", direction,
+			map[string]string{"internal/store/a.go": `package store; import _ "github.com/ratiba/ratiba/internal/db/dbtest"`},
+			map[string]string{"internal/store/a.go": "", "internal/app/booking/desk/desktest/a.go": `package desktest; import _ "github.com/ratiba/ratiba/internal/db/dbtest"`},
+			"stay in tests",
+		},
+		{
 			"a graph with a context", pureGraph,
 			map[string]string{"internal/graph/a.go": `package graph; import _ "context"`},
 			map[string]string{"internal/graph/a.go": `package graph; import _ "github.com/ratiba/ratiba/internal/ids"`},
@@ -86,6 +92,12 @@ func TestRulesFindFaults(t *testing.T) {
 			"only internal/db",
 		},
 		{
+			"a driver in a test", sqlPlaces,
+			map[string]string{"internal/store/a_test.go": `package store; import _ "github.com/jackc/pgx/v5"`},
+			map[string]string{"internal/store/a_test.go": "", "internal/db/dbtest/a.go": `package dbtest; import _ "github.com/jackc/pgx/v5"`},
+			"only internal/db",
+		},
+		{
 			"a clock read under another name", clockOnly,
 			map[string]string{"internal/turn/a.go": `package turn; import t "time"; var x = t.Now`},
 			map[string]string{"internal/turn/a.go": "", "internal/clock/a.go": `package clock; import "time"; var x = time.Now`},
@@ -101,6 +113,12 @@ func TestRulesFindFaults(t *testing.T) {
 			"a setting read where it is used", environmentOnly,
 			map[string]string{"internal/server/a.go": `package server; import "os"; var x = os.Getenv("X")`},
 			map[string]string{"internal/server/a.go": "", "cmd/ratiba/a.go": `package main; import "os"; var x = os.Getenv("X")`},
+			"only cmd reads",
+		},
+		{
+			"a test that reads a setting itself", environmentOnly,
+			map[string]string{"internal/db/a_test.go": `package db; import "os"; var x = os.Getenv("X")`},
+			map[string]string{"internal/db/a_test.go": "", "internal/db/dbtest/a.go": `package dbtest; import "os"; var x = os.Getenv("X")`},
 			"only cmd reads",
 		},
 		{

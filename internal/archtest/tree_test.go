@@ -103,6 +103,9 @@ func holds(t *testing.T, rule func(*tree) []string) {
 	}
 }
 
+// double tells whether a folder is one that only tests import.
+func double(dir string) bool { return strings.HasSuffix(path.Base(dir), "test") }
+
 // at is a position as people write it.
 func (t *tree) at(n ast.Node) string {
 	p := t.fset.Position(n.Pos())
