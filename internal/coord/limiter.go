@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -11,32 +12,36 @@ type Rate struct {
 	Burst int
 }
 
-// Limiter keeps token buckets by key. It is safe for concurrent use. Buckets
-// follow real time; the caller passes it.
+// Limiter keeps token buckets by key in this process. It is a Taker and safe
+// for concurrent use. Buckets follow real time; the caller passes it.
 type Limiter struct {
 	rate Rate
 
 	mu      sync.Mutex
 	buckets map[string]time.Time // when the bucket is full again
+	prune   int                  // how many buckets are looked through for full ones
 }
 
-// maxBuckets bounds memory: full buckets are forgotten beyond it.
-const maxBuckets = 100_000
+// minBuckets is how many buckets are kept without a look. Beyond it full ones
+// are forgotten each time the number has doubled.
+const minBuckets = 100_000
 
 // NewLimiter returns a limiter whose buckets are full.
-func NewLimiter(rate Rate) *Limiter { return &Limiter{rate: rate, buckets: map[string]time.Time{}} }
+func NewLimiter(rate Rate) *Limiter {
+	return &Limiter{rate: rate, buckets: map[string]time.Time{}, prune: minBuckets}
+}
 
-// Take takes a token and returns zero, or takes none and returns how long to
-// wait for one.
-func (l *Limiter) Take(key string, now time.Time) time.Duration {
+// Take implements Taker.
+func (l *Limiter) Take(_ context.Context, key string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.buckets) > maxBuckets {
+	if len(l.buckets) > l.prune {
 		for k, at := range l.buckets {
 			if at.Before(now) {
 				delete(l.buckets, k)
 			}
 		}
+		l.prune = max(minBuckets, 2*len(l.buckets))
 	}
 	at := l.buckets[key]
 	if at.Before(now) {

@@ -86,6 +86,19 @@ type Send struct {
 	After ids.ContactID `json:"after,omitempty"`
 }
 
+// yieldTime is how long a message waits at most for the sends it must not
+// overtake, YieldStep how often they are looked at.
+const (
+	yieldTime = 10 * time.Second
+	YieldStep = 100 * time.Millisecond
+)
+
+// Yields reports whether the message of a row still waits, at now, for sends to
+// s.After that are under way.
+func (s Send) Yields(row Row, now time.Time) bool {
+	return s.After != "" && now.Sub(row.CreatedAt) < yieldTime
+}
+
 // Verdict is what became of an attempt.
 type Verdict string
 

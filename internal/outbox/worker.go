@@ -2,12 +2,14 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/clock"
 	"github.com/ratiba/ratiba/internal/coord"
+	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/ids"
 )
 
@@ -15,6 +17,15 @@ import (
 const (
 	maxTries = 8
 	maxDelay = 10 * time.Minute
+)
+
+// An outcome is noted even when the process is ending; each try has noteTime.
+// While the database is away it is tried again, as long as the row's mark holds:
+// what is not noted is sent once more. Real time.
+const (
+	noteTime  = 5 * time.Second
+	noteWait  = CarryTime + DoubtWait - 2*noteTime
+	notePause = 200 * time.Millisecond
 )
 
 // ClassLocal is the error class of a row our own rate limits hold back: it was
@@ -56,7 +67,7 @@ func (w *Worker) Claim(ctx context.Context, tenant ids.TenantID, limit int) ([]c
 	}
 	jobs := make([]coord.Job, len(rows))
 	for i, row := range rows {
-		jobs[i] = func(ctx context.Context) { w.carry(ctx, tenant, store, row) }
+		jobs[i] = coord.Job{Run: func(ctx context.Context) { w.carry(ctx, tenant, store, row) }}
 	}
 	return jobs, next, nil
 }
@@ -76,13 +87,33 @@ func (w *Worker) carry(ctx context.Context, tenant ids.TenantID, store Store, ro
 		slog.String("turn_id", string(row.TurnID)), slog.String("outbox_id", row.ID), slog.String("kind", row.Kind),
 		slog.String("origin", string(row.Origin)), slog.Int("tries", row.Tries), slog.String("class", o.Class), slog.Int("code", o.Code),
 		slog.Float64("duration_ms", float64(real.Sub(start).Microseconds())/1000))
-	if err := store.SettleOutbox(ctx, row, state, due, o, w.cfg.Clock.Now()); err != nil {
+	if err := w.note(ctx, store, row, state, due, o); err != nil {
 		// The row stays marked as sending; at the next start it waits for its receipt.
 		w.cfg.Logger.LogAttrs(ctx, slog.LevelError, "outbox.settle_failed",
 			slog.String("tenant_id", string(tenant)), slog.String("outbox_id", row.ID), slog.String("error", err.Error()))
 	}
 	// What waits behind this row in its lane may go now.
 	w.cfg.Settled(tenant, state)
+}
+
+// note writes down what became of an attempt.
+func (w *Worker) note(ctx context.Context, store Store, row Row, state State, due time.Time, o Outcome) error {
+	over := time.After(noteWait)
+	for pause := notePause; ; pause = min(2*pause, noteTime) {
+		noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
+		err := store.SettleOutbox(noting, row, state, due, o, w.cfg.Clock.Now())
+		cancel()
+		if err == nil || !db.IsAway(err) && !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-over:
+			return err
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 func (w *Worker) attempt(ctx context.Context, tenant ids.TenantID, row Row) (o Outcome) {

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/clock"
@@ -30,7 +32,10 @@ func (r *rows) ClaimOutbox(context.Context, time.Time, time.Time, int) ([]outbox
 	return r.list, noon.Add(time.Minute), r.err
 }
 
-func (r *rows) SettleOutbox(_ context.Context, _ outbox.Row, s outbox.State, due time.Time, o outbox.Outcome, _ time.Time) error {
+func (r *rows) SettleOutbox(ctx context.Context, _ outbox.Row, s outbox.State, due time.Time, o outbox.Outcome, _ time.Time) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	r.state, r.due, r.outcome = s, due, o
 	return r.err
 }
@@ -56,9 +61,83 @@ func carry(t *testing.T, r *rows, c outbox.Carrier) (log string, settled []outbo
 		t.Fatalf("Claim = %d jobs, %v, %v", len(jobs), next, err)
 	}
 	for _, j := range jobs {
-		j(t.Context())
+		j.Run(t.Context())
 	}
 	return b.String(), settled
+}
+
+func TestWhatASendCameToIsNotedThoughItsProcessEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cut := context.WithCancel(t.Context())
+	r := &rows{list: []outbox.Row{{ID: "o1", Kind: outbox.SendMessage, State: outbox.Sending}}}
+	real := clock.NewFixed(noon)
+	w := outbox.NewWorker(outbox.WorkerConfig{
+		Open: func(context.Context, ids.TenantID) (outbox.Store, error) { return r, nil }, Clock: real, Real: real,
+		Logger: slog.New(slog.DiscardHandler), Settled: func(ids.TenantID, outbox.State) {},
+		Carriers: map[string]outbox.Carrier{outbox.SendMessage: carrier(func(context.Context, outbox.Row) outbox.Outcome {
+			cut()
+			return outbox.Outcome{Verdict: outbox.Done, ProviderID: "wamid.1"}
+		})},
+	})
+	jobs, _, err := w.Claim(ctx, "t", 10)
+	if err != nil || len(jobs) != 1 {
+		t.Fatalf("Claim = %d jobs, %v; want one", len(jobs), err)
+	}
+	jobs[0].Run(ctx)
+	if r.state != outbox.Sent || r.outcome.ProviderID != "wamid.1" {
+		t.Errorf("settled as %q with %q, want sent with its id", r.state, r.outcome.ProviderID)
+	}
+}
+
+// restarting is a store whose database is away for some settlements.
+type restarting struct {
+	*rows
+	away int
+}
+
+func (r *restarting) SettleOutbox(ctx context.Context, row outbox.Row, s outbox.State, due time.Time, o outbox.Outcome, now time.Time) error {
+	if r.away > 0 {
+		r.away--
+		return fmt.Errorf("settle: %w", io.ErrUnexpectedEOF)
+	}
+	return r.rows.SettleOutbox(ctx, row, s, due, o, now)
+}
+
+func TestWhatASendCameToIsNotedOnceTheDatabaseIsBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		away int
+		want outbox.State
+	}{
+		"after a restart":                  {5, outbox.Sent},
+		"not when it is away for too long": {1000, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := &restarting{&rows{list: []outbox.Row{{ID: "o1", Kind: outbox.SendMessage, State: outbox.Sending}}}, c.away}
+				w := outbox.NewWorker(outbox.WorkerConfig{
+					Open:  func(context.Context, ids.TenantID) (outbox.Store, error) { return r, nil },
+					Clock: clock.Real{}, Real: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Settled: func(ids.TenantID, outbox.State) {},
+					Carriers: map[string]outbox.Carrier{outbox.SendMessage: carrier(func(context.Context, outbox.Row) outbox.Outcome {
+						return outbox.Outcome{Verdict: outbox.Done}
+					})},
+				})
+				jobs, _, err := w.Claim(t.Context(), "t", 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				jobs[0].Run(t.Context())
+				if r.state != c.want {
+					t.Errorf("settled as %q, want %q", r.state, c.want)
+				}
+				if took := time.Since(start); took >= outbox.CarryTime+outbox.DoubtWait {
+					t.Errorf("it was tried for %v, longer than the mark holds", took)
+				}
+			})
+		})
+	}
 }
 
 func TestWhatBecomesOfAnAttempt(t *testing.T) {

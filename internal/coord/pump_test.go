@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"pgregory.net/rapid"
 
 	"github.com/ratiba/ratiba/internal/clock"
 	"github.com/ratiba/ratiba/internal/coord"
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type source struct {
 	mu     sync.Mutex
 	due    []time.Time
-	job    coord.Job
+	job    func(context.Context)
 	err    error
 	claims int
 	hidden bool // announces no next time, as if the wake was lost
@@ -40,7 +39,7 @@ func (s *source) Claim(_ context.Context, _ ids.TenantID, limit int) (jobs []coo
 	var rest []time.Time
 	for _, at := range s.due {
 		if !at.After(time.Now()) && len(jobs) < limit {
-			jobs = append(jobs, s.job)
+			jobs = append(jobs, coord.Job{Run: s.job})
 			continue
 		}
 		rest = append(rest, at)
@@ -63,7 +62,7 @@ func (s *source) add(at ...time.Time) {
 func pump(s *source, change func(c *coord.PumpConfig)) *coord.Pump {
 	cfg := coord.PumpConfig{
 		Name: "test", Source: s, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler),
-		Tenants: func() []ids.TenantID { return []ids.TenantID{"t"} },
+		Due: func(context.Context) ([]ids.TenantID, error) { return []ids.TenantID{"t"}, nil },
 	}
 	if change != nil {
 		change(&cfg)
@@ -93,7 +92,7 @@ func TestAWakeRunsWorkAtOnceAndADueTimeLater(t *testing.T) {
 			t.Errorf("Idle: %v; what is due later is no work", err)
 		}
 		<-time.After(91 * time.Second)
-		p.Stop()
+		p.Stop(t.Context())
 		if len(ran) != 2 || ran[1] != 90*time.Second {
 			t.Errorf("ran at %v, want the second after 90 s", ran)
 		}
@@ -116,7 +115,7 @@ func TestASweepFindsWhatAWakeMissed(t *testing.T) {
 		if d := (<-ran).Sub(start); d > 15*time.Second {
 			t.Errorf("found after %v, want within the sweep of 15 s", d)
 		}
-		p.Stop()
+		p.Stop(t.Context())
 	})
 }
 
@@ -131,7 +130,7 @@ func TestAFailedClaimIsTriedAgain(t *testing.T) {
 		if d := (<-ran).Sub(start); d != time.Second {
 			t.Errorf("tried again after %v, want 1 s", d)
 		}
-		p.Stop()
+		p.Stop(t.Context())
 	})
 }
 
@@ -162,7 +161,7 @@ func TestWorkersAreBoundedAndAllWorkIsDone(t *testing.T) {
 		if most != 3 || done != 20 {
 			t.Errorf("%d at once, %d done; want 3 and 20", most, done)
 		}
-		p.Stop()
+		p.Stop(t.Context())
 	})
 }
 
@@ -198,7 +197,7 @@ func TestNothingIsClaimedThatCannotRunAtOnce(t *testing.T) {
 		if err := p.Idle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		p.Stop()
+		p.Stop(t.Context())
 	})
 }
 
@@ -215,7 +214,7 @@ func TestIdleEndsWithItsContext(t *testing.T) {
 			t.Errorf("Idle = %v, want the deadline", err)
 		}
 		close(release)
-		p.Stop()
+		p.Stop(t.Context())
 	})
 }
 
@@ -234,13 +233,13 @@ func TestStopLetsJobsFinish(t *testing.T) {
 		p.Start(ctx)
 		<-started
 		cancel() // the caller's end is no order to drop work
-		p.Stop()
+		p.Stop(t.Context())
 		if !finished {
 			t.Error("the job was cut off")
 		}
-		p.Stop()
+		p.Stop(t.Context())
 	})
-	pump(&source{}, nil).Stop() // one that never started
+	pump(&source{}, nil).Stop(t.Context()) // one that never started
 }
 
 func TestNudgeLooksAtAClockThatWasMoved(t *testing.T) {
@@ -266,7 +265,7 @@ func TestNudgeLooksAtAClockThatWasMoved(t *testing.T) {
 		if d := time.Since(start); d != 0 {
 			t.Errorf("looked after %v, want at once", d)
 		}
-		p.Stop()
+		p.Stop(t.Context())
 	})
 }
 
@@ -276,56 +275,4 @@ type claimer func()
 func (c claimer) Claim(context.Context, ids.TenantID, int) ([]coord.Job, time.Time, error) {
 	c()
 	return nil, time.Time{}, nil
-}
-
-// In any span of time a bucket gives at most its burst and one token every
-// Every; a refused caller is told a wait after which there is one.
-func TestLimiterHoldsItsRate(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		rate := coord.Rate{Every: time.Duration(rapid.IntRange(1, 6000).Draw(rt, "every_ms")) * time.Millisecond, Burst: rapid.IntRange(1, 45).Draw(rt, "burst")}
-		l := coord.NewLimiter(rate)
-		now := time.Date(2026, 4, 25, 9, 0, 0, 0, time.UTC)
-		var taken []time.Time
-		for range rapid.IntRange(1, 150).Draw(rt, "calls") {
-			now = now.Add(time.Duration(rapid.IntRange(0, 4000).Draw(rt, "gap_ms")) * time.Millisecond)
-			wait := l.Take("k", now)
-			if wait < 0 {
-				rt.Fatalf("wait %v", wait)
-			}
-			if wait > 0 {
-				if l.Take("k", now.Add(wait-1)) == 0 {
-					rt.Fatal("a token came before the wait was over")
-				}
-				if l.Take("k", now.Add(wait)) != 0 {
-					rt.Fatalf("no token after the wait of %v", wait)
-				}
-				now = now.Add(wait)
-			}
-			taken = append(taken, now)
-		}
-		for i := range taken {
-			for j := i; j < len(taken); j++ {
-				if n, most := j-i+1, rate.Burst+int(taken[j].Sub(taken[i])/rate.Every); n > most {
-					rt.Fatalf("%d tokens in %v, want at most %d", n, taken[j].Sub(taken[i]), most)
-				}
-			}
-		}
-		if l.Take("another", now) != 0 {
-			rt.Fatal("one key empties another's bucket")
-		}
-	})
-}
-
-func TestLimiterForgetsFullBuckets(t *testing.T) {
-	t.Parallel()
-	l := coord.NewLimiter(coord.Rate{Every: time.Second, Burst: 1})
-	now := time.Date(2026, 4, 25, 9, 0, 0, 0, time.UTC)
-	for i := range 100_002 {
-		l.Take(string(rune(i%0xd000))+string(rune(i/0xd000)), now)
-	}
-	later := now.Add(time.Minute)
-	if l.Take("k", later) != 0 || l.Take("k", later) == 0 {
-		t.Error("after forgetting, a bucket must still count")
-	}
 }
