@@ -20,15 +20,24 @@ func Availability(ctx context.Context, q db.Q, c Caller, a calendar.CheckAvailab
 	if !ok {
 		return calendar.Availability{}, refuse(InvalidArguments)
 	}
-	s := scope{service: a.ServiceID, from: query.From, to: query.To}
+	var t terms
+	var moving *row
+	asks := t.asks(a.ServiceID)
 	if a.BookingID != "" {
-		r, err := find(ctx, q, c, a.BookingID)
-		if err != nil {
+		asks = append(asks, askBooking(a.BookingID, &moving))
+	}
+	if err := db.Gather(ctx, q, asks...); err != nil {
+		return calendar.Availability{}, err
+	}
+	if a.BookingID != "" {
+		if err := c.check(moving); err != nil {
 			return calendar.Availability{}, err
 		}
-		s.moving = &r
 	}
-	w, err := world(ctx, q, c, s)
+	if err := t.settle(moving); err != nil {
+		return calendar.Availability{}, err
+	}
+	w, err := world(ctx, q, c, t, query.From, query.To)
 	if err != nil {
 		return calendar.Availability{}, err
 	}
@@ -46,7 +55,7 @@ func Availability(ctx context.Context, q db.Q, c Caller, a calendar.CheckAvailab
 		want.Clock = 12 * 60
 	}
 	at, _ := want.In(c.Zone)
-	out.Nearest, err = nearest(ctx, q, c, s, a.StaffID, at)
+	out.Nearest, err = nearest(ctx, q, c, t, a.StaffID, at)
 	return out, err
 }
 

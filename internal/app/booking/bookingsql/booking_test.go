@@ -138,6 +138,28 @@ func TestExpiredHoldGivesItsSlotToWhoNeedsIt(t *testing.T) {
 	}
 }
 
+// A hold that ran out before it was replaced is on record as what happened
+// first, whoever it was with.
+func TestAHoldThatRanOutCanBeReplaced(t *testing.T) {
+	t.Parallel()
+	for staff, event := range map[string]string{"grace": "expired", "jane": "released"} {
+		s := newShop(t)
+		s.now = s.mustHold("B1", "asha", "grace", local(3, 10, 0)).HoldUntil
+		a := slotArgs("B2", "asha", staff, local(3, 15, 0), s.now.Add(time.Minute))
+		a.Replaces = "B1"
+		if _, err := s.holdArgs(a); err != nil {
+			t.Fatalf("with %s: %v", staff, err)
+		}
+		if n := s.count(`SELECT COUNT(*) FROM bookings b JOIN booking_history h ON h.booking_id = b.id
+			WHERE b.id = 'B1' AND b.status = 'expired' AND b.version = 2 AND h.version = 2 AND h.event = $1`, event); n != 1 {
+			t.Errorf("with %s: the replaced hold is not on record as %s", staff, event)
+		}
+		if n := s.count(`SELECT COUNT(*) FROM occupancy`); n != 1 {
+			t.Errorf("with %s: %d times are taken, want one", staff, n)
+		}
+	}
+}
+
 func TestRetakeIsRefusedWhenTheCustomerIsElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

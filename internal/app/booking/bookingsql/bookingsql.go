@@ -44,45 +44,56 @@ type Caller struct {
 
 func (c Caller) owns(b calendar.Booking) bool { return c.Contact == "" || c.Contact == b.ContactID }
 
+// check refuses a booking that does not exist or is another's.
+func (c Caller) check(r *row) error {
+	if r == nil || !c.owns(r.Booking) {
+		return refuse(calendar.NoSuchBooking)
+	}
+	return nil
+}
+
 func refuse(code string) error { return &calendar.Refusal{Code: code} }
 
 // lockStaff takes the row locks of members of staff in the order of their ids,
 // so that writers who need the same people wait instead of deadlocking. The
-// update changes nothing; it is the one row lock both backends have.
+// locks travel with the next question, which sees what was committed before
+// they were had. SQLite has one writer, who needs no lock.
 func lockStaff(ctx context.Context, tx db.Tx, ids ...string) error {
+	if tx.Dialect().ForUpdate == "" {
+		return nil
+	}
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
-		n, err := db.Changed(ctx, tx, "lock staff", `UPDATE staff SET removed = removed WHERE id = $1`, id)
-		if err != nil {
+		if err := db.Exec(ctx, tx, "lock staff", "SELECT id FROM staff WHERE id = $1"+tx.Dialect().ForUpdate, id); err != nil {
 			return err
-		}
-		if n == 0 {
-			return refuse(calendar.NotEligible)
 		}
 	}
 	return nil
 }
 
+// askStaff tells whether there is such a member of staff.
+func askStaff(id string, known *bool) db.Ask {
+	return db.Into("look for staff", []any{known}, `SELECT COUNT(*) > 0 FROM staff WHERE id = $1`, id)
+}
+
 const expired = `staff_id = $1 AND status IN ('held', 'pending_payment') AND hold_until <= $2 AND id <> $3`
 
+// askExpired counts what releaseExpired would give back.
+func askExpired(c Caller, staff, keep string, n *int) db.Ask {
+	return db.Into("count expired holds", []any{n}, `SELECT COUNT(*) FROM bookings WHERE `+expired, staff, db.At(c.Now), keep)
+}
+
 // releaseExpired gives back what ran out of a locked member of staff, except
-// for the booking named keep, which is about to be taken again.
+// for the booking named keep, which is about to be taken again. It is worth its
+// writes only where askExpired counted something.
 func releaseExpired(ctx context.Context, tx db.Tx, c Caller, staff, keep string) error {
-	var n int
-	at := db.At(c.Now)
-	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM bookings WHERE `+expired, staff, at, keep).Scan(&n); err != nil {
-		return fmt.Errorf("count expired holds: %w", err)
-	}
-	if n == 0 {
-		return nil
-	}
 	for _, s := range []string{
 		`INSERT INTO booking_history (booking_id, version, event, status, staff_id, starts_at, detail, at)
 		 SELECT id, version + 1, 'expired', 'expired', staff_id, starts_at, '', $2 FROM bookings WHERE ` + expired,
 		`DELETE FROM occupancy WHERE booking_id IN (SELECT id FROM bookings WHERE ` + expired + `)`,
 		`UPDATE bookings SET status = 'expired', version = version + 1, updated_at = $2 WHERE ` + expired,
 	} {
-		if err := db.Exec(ctx, tx, "release expired holds", s, staff, at, keep); err != nil {
+		if err := db.Exec(ctx, tx, "release expired holds", s, staff, db.At(c.Now), keep); err != nil {
 			return err
 		}
 	}
@@ -90,23 +101,12 @@ func releaseExpired(ctx context.Context, tx db.Tx, c Caller, staff, keep string)
 }
 
 // occupy takes a booking's time from its member of staff, or moves what the
-// booking has of it. The savepoint keeps the transaction usable after a
-// refusal, to look for alternatives.
+// booking has of it. After a refusal the transaction goes on, to look for
+// alternatives.
 func occupy(ctx context.Context, tx db.Tx, r row) error {
-	if err := db.Exec(ctx, tx, "guard occupancy", `SAVEPOINT occupancy`); err != nil {
-		return err
-	}
-	err := db.Exec(ctx, tx, "occupy", `INSERT INTO occupancy (booking_id, subject, starts_at, ends_at) VALUES ($1, $2, $3, $4)
+	err := db.Guarded(ctx, tx, "occupy", `INSERT INTO occupancy (booking_id, subject, starts_at, ends_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (booking_id, subject) DO UPDATE SET starts_at = excluded.starts_at, ends_at = excluded.ends_at`,
 		r.ID, r.StaffID, db.At(r.Start.Add(-r.before)), db.At(r.End.Add(r.after)))
-	if err != nil {
-		if e := db.Exec(ctx, tx, "undo occupancy", `ROLLBACK TO SAVEPOINT occupancy`); e != nil {
-			return e
-		}
-	}
-	if e := db.Exec(ctx, tx, "end guard", `RELEASE SAVEPOINT occupancy`); e != nil {
-		return e
-	}
 	if db.IsOverlap(err) {
 		return refuse(calendar.SlotTaken)
 	}

@@ -24,7 +24,7 @@ func Confirm(ctx context.Context, tx db.Tx, c Caller, a calendar.ConfirmBookingA
 	case a.Paid.Minor < r.Deposit.Minor || a.Paid.Minor > 0 && a.Paid.Currency != r.Deposit.Currency:
 		return r.Booking, refuse(calendar.DepositDue)
 	}
-	if err := retake(ctx, tx, c, &r); err != nil {
+	if err := retake(ctx, tx, c, r); err != nil {
 		return r.Booking, err
 	}
 	r.Status, r.receipt = calendar.Confirmed, a.Receipt
@@ -49,19 +49,17 @@ func Reschedule(ctx context.Context, tx db.Tx, c Caller, a calendar.RescheduleBo
 	if r.Status != calendar.Confirmed {
 		return r.Booking, refuse(calendar.WrongState)
 	}
-	if err := lockStaff(ctx, tx, r.StaffID, a.StaffID); err != nil {
-		return r.Booking, err
-	}
-	if err := releaseExpired(ctx, tx, c, a.StaffID, ""); err != nil {
+	t, err := room(ctx, tx, c, r, a.StaffID)
+	if err != nil {
 		return r.Booking, err
 	}
 	old := r
 	r.StaffID, r.Start = a.StaffID, a.Start.UTC()
 	c.Contact = r.ContactID // whoever moves it, its customer must be free
-	if _, err := place(ctx, tx, c, &r, &old); err != nil {
+	if err := place(ctx, tx, c, t, &r); err != nil {
 		return old.Booking, err
 	}
-	if err := secure(ctx, tx, c, r, &old); err != nil {
+	if err := secure(ctx, tx, c, t, r); err != nil {
 		return old.Booking, err
 	}
 	if err := vacate(ctx, tx, r.ID, r.StaffID); err != nil {
@@ -69,6 +67,30 @@ func Reschedule(ctx context.Context, tx db.Tx, c Caller, a calendar.RescheduleBo
 	}
 	err = save(ctx, tx, &r, "moved", "", c.Now)
 	return r.Booking, err
+}
+
+// room locks whom a move needs, gives back what ran out of its new member of
+// staff, and returns the terms of the move.
+func room(ctx context.Context, tx db.Tx, c Caller, moving row, staff string) (terms, error) {
+	var t terms
+	if err := lockStaff(ctx, tx, moving.StaffID, staff); err != nil {
+		return t, err
+	}
+	var known bool
+	var expired int
+	asks := append(t.asks(moving.ServiceID), askStaff(staff, &known), askExpired(c, staff, "", &expired))
+	if err := db.Gather(ctx, tx, asks...); err != nil {
+		return t, err
+	}
+	if !known {
+		return t, refuse(calendar.NotEligible)
+	}
+	if expired > 0 {
+		if err := releaseExpired(ctx, tx, c, staff, ""); err != nil {
+			return t, err
+		}
+	}
+	return t, t.settle(&moving)
 }
 
 // Cancel ends a booking and gives its time back. A hold may be cancelled at any

@@ -3,7 +3,6 @@ package bookingsql
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/app/booking/calendar"
@@ -15,11 +14,15 @@ import (
 // booking as it stands. Refusals of a start carry alternatives.
 func Hold(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (calendar.Booking, error) {
 	c.Contact = a.ContactID
-	old, again, err := lookup(ctx, tx, a.BookingID)
-	if err != nil {
+	var old, replaced *row
+	asks := []db.Ask{askBooking(a.BookingID, &old)}
+	if a.Replaces != "" {
+		asks = append(asks, askBooking(a.Replaces, &replaced))
+	}
+	if err := db.Gather(ctx, tx, asks...); err != nil {
 		return calendar.Booking{}, err
 	}
-	if again {
+	if old != nil {
 		if !c.owns(old.Booking) || old.ServiceID != a.ServiceID || !old.Start.Equal(a.Start) || !held(old.Status) {
 			return calendar.Booking{}, refuse(calendar.WrongState)
 		}
@@ -28,79 +31,114 @@ func Hold(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (cal
 	if !a.HoldUntil.After(c.Now) {
 		return calendar.Booking{}, refuse(InvalidArguments)
 	}
-	if err := replace(ctx, tx, c, a); err != nil {
+	need := []string{a.StaffID}
+	if a.Replaces != "" {
+		if err := c.check(replaced); err != nil {
+			return calendar.Booking{}, err
+		}
+		need = append(need, replaced.StaffID)
+	}
+	if err := lockStaff(ctx, tx, need...); err != nil {
 		return calendar.Booking{}, err
 	}
-	policy, err := readPolicy(ctx, tx)
-	if err != nil {
+	return take(ctx, tx, c, a)
+}
+
+// take makes a hold of a slot once whom it needs is locked.
+func take(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (calendar.Booking, error) {
+	var g grounds
+	if err := g.read(ctx, tx, c, a); err != nil {
 		return calendar.Booking{}, err
 	}
-	if err := limitHolds(ctx, tx, c, policy.MaxHolds); err != nil {
+	if err := g.free(ctx, tx, c, a); err != nil {
+		return calendar.Booking{}, err
+	}
+	if g.policy != nil && g.holds >= g.policy.MaxHolds {
+		return calendar.Booking{}, refuse(calendar.HoldLimit)
+	}
+	if err := g.settle(nil); err != nil {
 		return calendar.Booking{}, err
 	}
 	r := row{Booking: calendar.Booking{
 		ID: a.BookingID, Code: a.Code, ContactID: a.ContactID, Name: a.Name, ServiceID: a.ServiceID, StaffID: a.StaffID,
-		Start: a.Start.UTC(), Status: calendar.Held, HoldUntil: a.HoldUntil.UTC(),
-	}, cancel: policy.Cancel}
-	w, err := place(ctx, tx, c, &r, nil)
-	if err != nil {
+		Start: a.Start.UTC(), Status: calendar.Held, HoldUntil: a.HoldUntil.UTC(), Price: g.service.Price,
+		Deposit: g.service.Deposit, Paid: money.Amount{Currency: g.service.Price.Currency},
+	}, before: g.service.BufferBefore, after: g.service.BufferAfter, cancel: g.policy.Cancel}
+	if err := place(ctx, tx, c, g.terms, &r); err != nil {
 		return calendar.Booking{}, err
 	}
-	if err := freshCode(ctx, tx, c, r); err != nil {
-		return calendar.Booking{}, err
+	if g.codes > 0 {
+		// The slot itself is free and comes first among the alternatives: who
+		// tries again draws another code.
+		return calendar.Booking{}, withAlternatives(ctx, tx, c, g.terms, r.Start, calendar.SlotTaken)
 	}
-	r.Price, r.Deposit = w.Service.Price, w.Service.Deposit
-	r.Paid = money.Amount{Currency: r.Price.Currency}
-	r.before, r.after = w.Service.BufferBefore, w.Service.BufferAfter
 	if err := insert(ctx, tx, &r, c.Now); err != nil {
 		return calendar.Booking{}, err
 	}
-	return r.Booking, secure(ctx, tx, c, r, &r)
+	return r.Booking, secure(ctx, tx, c, g.terms, r)
 }
 
-// freshCode refuses a code that another booking has. The slot itself is free
-// and comes first among the alternatives: who tries again draws another code.
-func freshCode(ctx context.Context, tx db.Tx, c Caller, r row) error {
-	var n int
-	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM bookings WHERE code = $1`, r.Code).Scan(&n); err != nil {
-		return fmt.Errorf("look for code: %w", err)
-	}
-	if n > 0 {
-		return withAlternatives(ctx, tx, c, r, nil, calendar.SlotTaken)
-	}
-	return nil
+// grounds are what a hold is decided on before anybody's time is looked at.
+type grounds struct {
+	terms
+	known    bool // there is such a member of staff
+	expired  int  // how many of their holds ran out
+	holds    int  // how many the contact has beside the replaced one
+	codes    int  // how many bookings have the code
+	replaced *row
 }
 
-func held(s calendar.Status) bool { return s == calendar.Held || s == calendar.PendingPayment }
-
-// replace locks whom a hold needs and releases the hold it takes the place of.
-func replace(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) error {
-	need := []string{a.StaffID}
-	var old row
+func (g *grounds) read(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) error {
+	g.self = a.BookingID
+	asks := append(g.asks(a.ServiceID),
+		askStaff(a.StaffID, &g.known),
+		askExpired(c, a.StaffID, "", &g.expired),
+		db.Into("count holds", []any{&g.holds}, `SELECT COUNT(*) FROM bookings WHERE contact_id = $1
+			AND status IN ('held', 'pending_payment') AND hold_until > $2 AND id <> $3`, c.Contact, db.At(c.Now), a.Replaces),
+		db.Into("look for code", []any{&g.codes}, `SELECT COUNT(*) FROM bookings WHERE code = $1`, a.Code))
 	if a.Replaces != "" {
-		var err error
-		if old, err = find(ctx, tx, c, a.Replaces); err != nil {
+		asks = append(asks, askBooking(a.Replaces, &g.replaced))
+	}
+	return db.Gather(ctx, tx, asks...)
+}
+
+// free gives back what the member of staff held for others until it ran out,
+// and the hold that is replaced.
+func (g *grounds) free(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) error {
+	if !g.known {
+		return refuse(calendar.NotEligible)
+	}
+	if g.expired > 0 {
+		if err := releaseExpired(ctx, tx, c, a.StaffID, ""); err != nil {
 			return err
 		}
-		need = append(need, old.StaffID)
-	}
-	if err := lockStaff(ctx, tx, need...); err != nil {
-		return err
-	}
-	if err := releaseExpired(ctx, tx, c, a.StaffID, ""); err != nil {
-		return err
 	}
 	if a.Replaces == "" {
 		return nil
 	}
-	return Release(ctx, tx, c, a.Replaces)
+	if err := c.check(g.replaced); err != nil {
+		return err
+	}
+	if old := g.replaced; old.StaffID == a.StaffID && !old.HoldUntil.After(c.Now) {
+		return nil // it ran out, and was given back with the others
+	}
+	return release(ctx, tx, c, *g.replaced)
 }
+
+func held(s calendar.Status) bool { return s == calendar.Held || s == calendar.PendingPayment }
 
 // Release gives a hold back. A booking that is no hold is left alone.
 func Release(ctx context.Context, tx db.Tx, c Caller, id string) error {
 	r, err := find(ctx, tx, c, id)
-	if err != nil || !held(r.Status) {
+	if err != nil {
 		return err
+	}
+	return release(ctx, tx, c, r)
+}
+
+func release(ctx context.Context, tx db.Tx, c Caller, r row) error {
+	if !held(r.Status) {
+		return nil
 	}
 	if err := vacate(ctx, tx, r.ID, ""); err != nil {
 		return err
@@ -109,28 +147,16 @@ func Release(ctx context.Context, tx db.Tx, c Caller, id string) error {
 	return save(ctx, tx, &r, "released", "", c.Now)
 }
 
-func limitHolds(ctx context.Context, tx db.Tx, c Caller, limit int) error {
-	var n int
-	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM bookings WHERE contact_id = $1
-		AND status IN ('held', 'pending_payment') AND hold_until > $2`, c.Contact, db.At(c.Now)).Scan(&n); err != nil {
-		return fmt.Errorf("count holds: %w", err)
-	}
-	if n >= limit {
-		return refuse(calendar.HoldLimit)
-	}
-	return nil
-}
-
 // place checks that a booking's start is free with its member of staff and
-// fills in what follows from it. moving is the booking as it stood, if any.
-func place(ctx context.Context, tx db.Tx, c Caller, r, moving *row) (calendar.World, error) {
+// fills in what follows from it.
+func place(ctx context.Context, tx db.Tx, c Caller, t terms, r *row) error {
 	d := calendar.DateIn(r.Start, c.Zone)
-	w, err := world(ctx, tx, c, scope{service: r.ServiceID, from: d, to: d, moving: moving})
+	w, err := world(ctx, tx, c, t, d, d)
 	if err != nil {
-		return w, err
+		return err
 	}
 	if code := calendar.Check(r.Start, r.StaffID, c.Now, w); code != "" {
-		return w, withAlternatives(ctx, tx, c, *r, moving, code)
+		return withAlternatives(ctx, tx, c, t, r.Start, code)
 	}
 	r.End = r.Start.Add(w.Service.Duration)
 	for _, s := range w.Staff {
@@ -138,68 +164,25 @@ func place(ctx context.Context, tx db.Tx, c Caller, r, moving *row) (calendar.Wo
 			r.StaffName = s.Name
 		}
 	}
-	return w, nil
+	return nil
 }
 
 // secure occupies a booking's time. The guard's refusal carries alternatives.
-func secure(ctx context.Context, tx db.Tx, c Caller, r row, moving *row) error {
+func secure(ctx context.Context, tx db.Tx, c Caller, t terms, r row) error {
 	err := occupy(ctx, tx, r)
 	if _, taken := errors.AsType[*calendar.Refusal](err); taken {
-		return withAlternatives(ctx, tx, c, r, moving, calendar.SlotTaken)
+		return withAlternatives(ctx, tx, c, t, r.Start, calendar.SlotTaken)
 	}
 	return err
 }
 
 // withAlternatives refuses a start and names the free ones nearest to it.
-func withAlternatives(ctx context.Context, q db.Q, c Caller, r row, moving *row, code string) error {
-	slots, err := nearest(ctx, q, c, scope{service: r.ServiceID, moving: moving}, "", r.Start)
+func withAlternatives(ctx context.Context, q db.Q, c Caller, t terms, start time.Time, code string) error {
+	slots, err := nearest(ctx, q, c, t, "", start)
 	if err != nil {
-		if _, refused := errors.AsType[*calendar.Refusal](err); !refused {
-			return err
-		}
-	}
-	return &calendar.Refusal{Code: code, Alternatives: slots}
-}
-
-// retake makes sure that a hold still has its time, taking it again when it ran
-// out. A time that is gone or past, and one at which the customer has since
-// booked something else, is refused with alternatives.
-func retake(ctx context.Context, tx db.Tx, c Caller, r *row) error {
-	if err := lockStaff(ctx, tx, r.StaffID); err != nil {
 		return err
 	}
-	gone := !r.Start.After(c.Now)
-	if lapsed := r.Status == calendar.Expired || !r.HoldUntil.After(c.Now); lapsed && !gone {
-		if err := releaseExpired(ctx, tx, c, r.StaffID, r.ID); err != nil {
-			return err
-		}
-		free, err := own(ctx, tx, c, *r)
-		if err != nil {
-			return err
-		}
-		err = occupy(ctx, tx, *r)
-		_, taken := errors.AsType[*calendar.Refusal](err)
-		if err != nil && !taken {
-			return err
-		}
-		gone = taken || !free
-	}
-	if !gone {
-		return nil
-	}
-	return withAlternatives(ctx, tx, c, *r, r, calendar.HoldExpired)
-}
-
-// own reports whether a contact has no other booking at a booking's time.
-func own(ctx context.Context, q db.Q, c Caller, r row) (bool, error) {
-	var n int
-	err := q.QueryRowContext(ctx, `SELECT COUNT(*) FROM bookings WHERE contact_id = $1 AND id <> $2 AND ends_at > $3
-		AND starts_at < $4 AND (status = 'confirmed' OR status IN ('held', 'pending_payment') AND hold_until > $5)`,
-		r.ContactID, r.ID, db.At(r.Start), db.At(r.End), db.At(c.Now)).Scan(&n)
-	if err != nil {
-		return false, fmt.Errorf("look for own bookings: %w", err)
-	}
-	return n == 0, nil
+	return &calendar.Refusal{Code: code, Alternatives: slots}
 }
 
 // AwaitPayment marks a hold as waiting for money and keeps it at least until
@@ -212,7 +195,7 @@ func AwaitPayment(ctx context.Context, tx db.Tx, c Caller, id string, until time
 	if !held(r.Status) && r.Status != calendar.Expired {
 		return r.Booking, refuse(calendar.WrongState)
 	}
-	if err := retake(ctx, tx, c, &r); err != nil {
+	if err := retake(ctx, tx, c, r); err != nil {
 		return r.Booking, err
 	}
 	r.Status = calendar.PendingPayment
@@ -221,4 +204,51 @@ func AwaitPayment(ctx context.Context, tx db.Tx, c Caller, id string, until time
 	}
 	err = save(ctx, tx, &r, "payment_asked", "", c.Now)
 	return r.Booking, err
+}
+
+// retake makes sure that a hold still has its time, taking it again when it ran
+// out. A time that is gone or past, and one at which the customer has since
+// booked something else, is refused with alternatives.
+func retake(ctx context.Context, tx db.Tx, c Caller, r row) error {
+	if err := lockStaff(ctx, tx, r.StaffID); err != nil {
+		return err
+	}
+	has := r.Start.After(c.Now)
+	if lapsed := r.Status == calendar.Expired || !r.HoldUntil.After(c.Now); lapsed && has {
+		var err error
+		if has, err = regain(ctx, tx, c, r); err != nil {
+			return err
+		}
+	}
+	if has {
+		return nil
+	}
+	t, err := termsOf(ctx, tx, r)
+	if err != nil {
+		return err
+	}
+	return withAlternatives(ctx, tx, c, t, r.Start, calendar.HoldExpired)
+}
+
+// regain takes the time of a hold that ran out, and reports whether it could.
+func regain(ctx context.Context, tx db.Tx, c Caller, r row) (bool, error) {
+	var expired, others int
+	err := db.Gather(ctx, tx, askExpired(c, r.StaffID, r.ID, &expired),
+		db.Into("look for own bookings", []any{&others}, `SELECT COUNT(*) FROM bookings WHERE contact_id = $1 AND id <> $2
+			AND ends_at > $3 AND starts_at < $4
+			AND (status = 'confirmed' OR status IN ('held', 'pending_payment') AND hold_until > $5)`,
+			r.ContactID, r.ID, db.At(r.Start), db.At(r.End), db.At(c.Now)))
+	if err != nil || others > 0 {
+		return false, err
+	}
+	if expired > 0 {
+		if err := releaseExpired(ctx, tx, c, r.StaffID, r.ID); err != nil {
+			return false, err
+		}
+	}
+	err = occupy(ctx, tx, r)
+	if _, taken := errors.AsType[*calendar.Refusal](err); taken {
+		return false, nil
+	}
+	return err == nil, err
 }

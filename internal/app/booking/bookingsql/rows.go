@@ -45,21 +45,38 @@ func minutes(n int64) time.Duration { return time.Duration(n) * time.Minute }
 
 func inMinutes(d time.Duration) int64 { return int64(d / time.Minute) }
 
-// find returns a booking the caller may touch, or a refusal.
-func find(ctx context.Context, q db.Q, c Caller, id string) (row, error) {
-	r, ok, err := lookup(ctx, q, id)
-	if err == nil && (!ok || !c.owns(r.Booking)) {
-		err = refuse(calendar.NoSuchBooking)
-	}
-	return r, err
+// askOne asks for one row; into stays nil when there is none.
+func askOne[T any](doing string, scan func(sc db.Scanner) (T, error), into **T, query string, args ...any) db.Ask {
+	return db.Each(doing, func(sc db.Scanner) error {
+		v, err := scan(sc)
+		*into = &v
+		return err
+	}, query, args...)
 }
 
-func lookup(ctx context.Context, q db.Q, id string) (row, bool, error) {
-	rows, err := db.Collect(ctx, q, "read booking", scanBooking, selectBooking+`WHERE b.id = $1`, id)
-	if err != nil || len(rows) == 0 {
-		return row{}, false, err
+// askAll asks for rows and appends them to into.
+func askAll[T any](doing string, scan func(sc db.Scanner) (T, error), into *[]T, query string, args ...any) db.Ask {
+	return db.Each(doing, func(sc db.Scanner) error {
+		v, err := scan(sc)
+		*into = append(*into, v)
+		return err
+	}, query, args...)
+}
+
+func askBooking(id string, into **row) db.Ask {
+	return askOne("read booking", scanBooking, into, selectBooking+`WHERE b.id = $1`, id)
+}
+
+// find returns a booking the caller may touch, or a refusal.
+func find(ctx context.Context, q db.Q, c Caller, id string) (row, error) {
+	var r *row
+	if err := db.Gather(ctx, q, askBooking(id, &r)); err != nil {
+		return row{}, err
 	}
-	return rows[0], true, nil
+	if err := c.check(r); err != nil {
+		return row{}, err
+	}
+	return *r, nil
 }
 
 // Booking returns one booking, or a refusal when the caller has none of that id.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/app/booking/bookingsql"
 	"github.com/ratiba/ratiba/internal/app/booking/calendar"
 	"github.com/ratiba/ratiba/internal/db"
+	"github.com/ratiba/ratiba/internal/db/dbtest"
 	"github.com/ratiba/ratiba/internal/money"
 	"github.com/ratiba/ratiba/internal/tenant"
 )
@@ -54,11 +54,7 @@ func spa() *tenant.Tenant {
 
 func open(tb testing.TB, yaml string) *db.DB {
 	tb.Helper()
-	d, err := db.OpenSQLite(tb.Context(), filepath.Join(tb.TempDir(), "tenant.db"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = d.Close() })
+	d := dbtest.Open(tb)
 	if err := d.Migrate(tb.Context(), "booking", bookingsql.Migrations()); err != nil {
 		tb.Fatal(err)
 	}
