@@ -19,9 +19,9 @@ import (
 
 // The bounds of bursts, leases and retries.
 const (
-	MaxBurst  = 20              // messages
-	MaxWait   = 6 * time.Second // from a burst's first message
-	LeaseTime = time.Minute     // real time; longer than any turn's deadline
+	MaxBurst  = 20               // messages
+	MaxWait   = 6 * time.Second  // from a burst's first message
+	LeaseTime = 20 * time.Second // real time; extended while a turn runs
 	// MaxTries is how often a turn that fails is tried before its batch is put
 	// aside for a person.
 	MaxTries = 3

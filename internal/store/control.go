@@ -40,6 +40,23 @@ func (s *Store) Tenants(ctx context.Context) ([]Registered, error) {
 	return out, err
 }
 
+// Versions returns the version of every registered tenant's definition.
+func (s *Store) Versions(ctx context.Context) (map[ids.TenantID]int64, error) {
+	out := map[ids.TenantID]int64{}
+	err := s.control.Read(ctx, func(q db.Q) error {
+		clear(out)
+		_, err := db.Collect(ctx, q, "list versions", func(row db.Scanner) (struct{}, error) {
+			var id ids.TenantID
+			var version int64
+			err := row.Scan(&id, &version)
+			out[id] = version
+			return struct{}{}, err
+		}, "SELECT id, version FROM tenants")
+		return err
+	})
+	return out, err
+}
+
 func scanRegistered(row db.Scanner) (Registered, error) {
 	var r Registered
 	var id string

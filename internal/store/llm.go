@@ -25,7 +25,7 @@ func (c Calls) Lookup(ctx context.Context, tenant ids.TenantID, requestHash stri
 		return nil, err
 	}
 	var found []llm.Record
-	err = t.db.Read(ctx, func(q db.Q) (err error) {
+	err = t.Read(ctx, func(q db.Q) (err error) {
 		found, err = db.Collect(ctx, q, "look up model answer", scanCall, "SELECT "+callColumns+
 			" FROM llm_calls WHERE request_hash = $1 AND outcome = $2 ORDER BY at DESC, id DESC LIMIT 1", requestHash, string(llm.OK))
 		return err
@@ -43,7 +43,7 @@ func (c Calls) Record(ctx context.Context, r llm.Record) error {
 	if err != nil {
 		return err
 	}
-	return t.db.Write(ctx, func(tx db.Tx) error {
+	return t.Write(ctx, func(tx db.Tx) error {
 		var confidence sql.NullFloat64
 		if r.Confidence != nil {
 			confidence = sql.NullFloat64{Float64: *r.Confidence, Valid: true}

@@ -20,55 +20,123 @@ func jsonOf(v any) json.RawMessage {
 	return b
 }
 
+// claimable is the condition under which this node may claim a mailbox: nobody
+// holds it, and its open thread is not of a newer checkpoint version that
+// another node can read ($2 is what this build reads, $3 what any live node
+// does). When none can, it is claimed, and the turn hands over to a human.
+const claimable = `(lease_until IS NULL OR lease_until <= $1) AND NOT EXISTS (
+	SELECT 1 FROM conversation_threads c WHERE c.mailbox_key = mailboxes.key AND c.closed_at IS NULL
+		AND c.graph_version > $2 AND c.graph_version <= $3)`
+
 // ClaimMailboxes leases up to limit mailboxes that are due at now and says when
 // the next one is due. Leases follow real time.
 func (t *Tenant) ClaimMailboxes(ctx context.Context, now, real time.Time, limit int) (claims []mailbox.Claim, next time.Time, err error) {
-	// Looking costs no write: most wakes find nothing left to do.
-	if next, err = t.nextMailbox(ctx, real); err != nil || next.IsZero() || next.After(now) {
-		return nil, next, err
+	if !t.store.shared() {
+		// Looking costs no flush: most wakes find nothing left to do.
+		var due db.Time
+		err := t.look(ctx, func(d *db.DB) (bool, error) { return false, d.Ask(ctx, t.askDue(real, &due)) })
+		if next = due.Time; err != nil || next.IsZero() || next.After(now) {
+			return nil, next, err
+		}
 	}
-	err = t.db.Write(ctx, func(tx db.Tx) error {
-		claims, err = db.Collect(ctx, tx, "find due mailboxes", func(row db.Scanner) (mailbox.Claim, error) {
-			var c mailbox.Claim
-			return c, row.Scan(&c.Key, &c.WakeSeq, &c.Tries, &c.Crashes)
-		}, `SELECT key, wake_seq, tries, crashes FROM mailboxes
-			WHERE due_at <= $1 AND (lease_until IS NULL OR lease_until <= $2) ORDER BY due_at, key LIMIT $3`,
-			db.At(now), db.At(real), limit)
-		if err != nil {
+	var due db.Time
+	var newer []ids.MailboxKey
+	token := ids.New(real)
+	lease := func(tx db.Tx) error {
+		claims, newer, due = nil, nil, db.Time{}
+		// Every lease counts as a crash until it is given back.
+		ask := db.Each("lease mailboxes", func(row db.Scanner) error {
+			c := mailbox.Claim{Token: token}
+			err := row.Scan(&c.Key, &c.WakeSeq, &c.Tries, &c.Crashes)
+			claims = append(claims, c)
 			return err
+		}, `WITH due AS MATERIALIZED (
+				SELECT key FROM mailboxes WHERE due_at <= $4 AND `+claimable+` ORDER BY due_at, key LIMIT $5`+tx.Dialect().SkipLocked+`)
+			UPDATE mailboxes SET lease_token = $6, lease_until = $7, crashes = crashes + 1
+			WHERE key IN (SELECT key FROM due) RETURNING key, wake_seq, tries, crashes - 1`,
+			db.At(real), t.part.Version, t.newest(), db.At(now), limit, token, db.At(real.Add(mailbox.LeaseTime)))
+		asks := []db.Ask{ask, t.askDue(real, &due)}
+		if t.store.shared() {
+			asks = append(asks, t.askNewer(token, &newer))
 		}
-		for i := range claims {
-			claims[i].Token = ids.New(real)
-			// Every lease counts as a crash until it is given back.
-			if err := db.Exec(ctx, tx, "lease mailbox",
-				"UPDATE mailboxes SET lease_token = $2, lease_until = $3, crashes = crashes + 1 WHERE key = $1",
-				string(claims[i].Key), claims[i].Token, db.At(real.Add(mailbox.LeaseTime))); err != nil {
-				return err
-			}
+		return tx.Last(ctx, asks...)
+	}
+	err = t.look(ctx, func(d *db.DB) (bool, error) {
+		err := d.Write(ctx, lease)
+		return len(claims) > 0, err
+	})
+	if err == nil && len(newer) > 0 {
+		claims, err = t.giveBack(ctx, claims, newer)
+	}
+	return claims, due.Time, err
+}
+
+// askNewer lists the mailboxes just leased whose thread this build cannot read.
+// It is a question of its own: the condition of a claim looks at the threads as
+// they were when it began.
+func (t *Tenant) askNewer(token string, into *[]ids.MailboxKey) db.Ask {
+	return db.Each("look for newer threads", func(row db.Scanner) error {
+		var key ids.MailboxKey
+		err := row.Scan(&key)
+		*into = append(*into, key)
+		return err
+	}, `SELECT m.key FROM mailboxes m WHERE m.lease_token = $1 AND EXISTS (SELECT 1 FROM conversation_threads c
+		WHERE c.mailbox_key = m.key AND c.closed_at IS NULL AND c.graph_version > $2)`, token, t.part.Version)
+}
+
+// giveBack leaves mailboxes alone whose thread this build cannot read and
+// another node can, asking now who lives: what the last beat told may be older
+// than a node that has just started.
+func (t *Tenant) giveBack(ctx context.Context, claims []mailbox.Claim, newer []ids.MailboxKey) (kept []mailbox.Claim, err error) {
+	if err := t.store.learn(ctx); err != nil {
+		return nil, err
+	}
+	given := map[ids.MailboxKey]bool{}
+	err = t.Write(ctx, func(tx db.Tx) error {
+		clear(given)
+		var asks []db.Ask
+		for _, key := range newer {
+			asks = append(asks, db.Each("leave mailbox", func(db.Scanner) error { given[key] = true; return nil }, `
+				UPDATE mailboxes SET lease_token = '', lease_until = NULL, crashes = crashes - 1
+				WHERE key = $1 AND lease_token = $4 AND EXISTS (SELECT 1 FROM conversation_threads c WHERE c.mailbox_key = mailboxes.key
+					AND c.closed_at IS NULL AND c.graph_version > $2 AND c.graph_version <= $3) RETURNING key`,
+				string(key), t.part.Version, t.newest(), claims[0].Token))
 		}
-		next, err = minDue(ctx, tx, real)
+		return db.Gather(ctx, tx, asks...)
+	})
+	for _, c := range claims {
+		if !given[c.Key] {
+			kept = append(kept, c)
+		}
+	}
+	return kept, err
+}
+
+// newest is the newest checkpoint version of the tenant's app that any live node reads.
+func (t *Tenant) newest() int { return (*t.store.reads.Load())[t.app] }
+
+// askDue asks when the next mailbox that this node may claim is due.
+func (t *Tenant) askDue(real time.Time, into *db.Time) db.Ask {
+	return db.Into("find next mailbox", []any{into}, "SELECT MIN(due_at) FROM mailboxes WHERE "+claimable,
+		db.At(real), t.part.Version, t.newest())
+}
+
+// Extend lengthens a lease whose turn is still under way. A lease that was lost
+// is answered with turn.ErrLost.
+func (t *Tenant) Extend(ctx context.Context, c mailbox.Claim, real time.Time) error {
+	return t.Write(ctx, func(tx db.Tx) error {
+		n, err := db.Changed(ctx, tx, "extend lease", "UPDATE mailboxes SET lease_until = $3 WHERE key = $1 AND lease_token = $2",
+			string(c.Key), c.Token, db.At(real.Add(mailbox.LeaseTime)))
+		if err == nil && n == 0 {
+			return turn.ErrLost
+		}
 		return err
 	})
-	return claims, next, err
-}
-
-func (t *Tenant) nextMailbox(ctx context.Context, real time.Time) (next time.Time, err error) {
-	err = t.db.Read(ctx, func(q db.Q) error { next, err = minDue(ctx, q, real); return err })
-	return next, err
-}
-
-// minDue is when the next mailbox that nobody holds is due.
-func minDue(ctx context.Context, q db.Q, real time.Time) (time.Time, error) {
-	var due db.Time
-	if err := q.QueryRowContext(ctx, "SELECT MIN(due_at) FROM mailboxes WHERE lease_until IS NULL OR lease_until <= $1", db.At(real)).Scan(&due); err != nil {
-		return time.Time{}, fmt.Errorf("find next mailbox: %w", err)
-	}
-	return due.Time, nil
 }
 
 // Release implements turn.Store.
 func (t *Tenant) Release(ctx context.Context, c mailbox.Claim, due time.Time, failed bool) error {
-	return t.db.Write(ctx, func(tx db.Tx) error {
+	return t.Write(ctx, func(tx db.Tx) error {
 		tries := 0
 		if failed {
 			tries = c.Tries + 1
@@ -93,23 +161,6 @@ func release(ctx context.Context, tx db.Tx, c mailbox.Claim, due time.Time, trie
 	return nil
 }
 
-// nextDue says when a mailbox is due after what was done: now when something
-// waits, at its next timer otherwise.
-func nextDue(ctx context.Context, tx db.Tx, key ids.MailboxKey, now time.Time) (time.Time, error) {
-	var open int
-	if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM inbox WHERE mailbox_key = $1 AND done_at IS NULL", string(key)).Scan(&open); err != nil {
-		return time.Time{}, fmt.Errorf("count waiting: %w", err)
-	}
-	if open > 0 {
-		return now, nil
-	}
-	var at db.Time
-	if err := tx.QueryRowContext(ctx, "SELECT MIN(due_at) FROM timers WHERE mailbox_key = $1", string(key)).Scan(&at); err != nil {
-		return time.Time{}, fmt.Errorf("next timer: %w", err)
-	}
-	return at.Time, nil
-}
-
 // finish marks a batch as done.
 func finish(ctx context.Context, tx db.Tx, key ids.MailboxKey, b mailbox.Batch, turnID ids.TurnID, now time.Time) error {
 	for _, it := range b.Items {
@@ -128,36 +179,30 @@ func finish(ctx context.Context, tx db.Tx, key ids.MailboxKey, b mailbox.Batch, 
 	return nil
 }
 
-// waiting loads what waits in a mailbox: inbound in order of arrival, and
-// timers by their due time among them.
-func waiting(ctx context.Context, q db.Q, key ids.MailboxKey) ([]mailbox.Item, error) {
-	items, err := db.Collect(ctx, q, "load inbound", func(row db.Scanner) (mailbox.Item, error) {
+// askInbound loads what came in and waits, in order of arrival.
+func askInbound(key ids.MailboxKey, into *[]mailbox.Item) db.Ask {
+	return db.Each("load inbound", func(row db.Scanner) error {
 		var it mailbox.Item
 		var seq int64
 		var at db.Time
-		if err := row.Scan(&seq, db.JSON{V: &it}, &at); err != nil {
-			return it, err
-		}
+		err := row.Scan(&seq, db.JSON{V: &it}, &at)
 		it.Seq, it.ReceivedAt = seq, at.Time
-		return it, nil
+		*into = append(*into, it)
+		return err
 	}, "SELECT seq, payload, received_at FROM inbox WHERE mailbox_key = $1 AND done_at IS NULL ORDER BY seq LIMIT $2",
 		string(key), 2*mailbox.MaxBurst)
-	if err != nil {
-		return nil, err
-	}
-	timers, err := db.Collect(ctx, q, "load timers", func(row db.Scanner) (mailbox.Item, error) {
+}
+
+// askTimers loads a mailbox's timers by their due time.
+func askTimers(key ids.MailboxKey, into *[]mailbox.Item) db.Ask {
+	return db.Each("load timers", func(row db.Scanner) error {
 		e := mailbox.Event{Kind: mailbox.Timer}
 		var at db.Time
-		if err := row.Scan(&e.Scope, &e.Name, &at, db.JSON{V: &e.Data}); err != nil {
-			return mailbox.Item{}, err
-		}
-		return mailbox.Item{Event: &e, ReceivedAt: at.Time}, nil
+		err := row.Scan(&e.Scope, &e.Name, &at, db.JSON{V: &e.Data})
+		*into = append(*into, mailbox.Item{Event: &e, ReceivedAt: at.Time})
+		return err
 	}, "SELECT scope, name, due_at, data FROM timers WHERE mailbox_key = $1 ORDER BY due_at, scope, name LIMIT $2",
 		string(key), mailbox.MaxBurst)
-	if err != nil {
-		return nil, err
-	}
-	return interleave(items, timers), nil
 }
 
 // interleave puts each timer before the first item that arrived after it was due.

@@ -18,6 +18,11 @@ import (
 func (t *Tenant) merge(ctx context.Context, tx db.Tx, a, b ids.ContactID, now time.Time) (ids.ContactID, error) {
 	older, younger := min(a, b), max(a, b) // a ULID sorts by the time it was made
 	for _, c := range []ids.ContactID{older, younger} {
+		// One that nobody wrote to yet is made, so that there is what to lock.
+		if err := db.Exec(ctx, tx, "lock mailbox", `INSERT INTO mailboxes (key) VALUES ($1)
+			ON CONFLICT (key) DO UPDATE SET wake_seq = mailboxes.wake_seq`, string(KeyOf(c))); err != nil {
+			return a, err
+		}
 		var busy int
 		if err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM mailboxes WHERE key = $1 AND lease_token <> '')
 			+ (SELECT COUNT(*) FROM conversation_threads WHERE mailbox_key = $1 AND closed_at IS NULL AND driver <> 'AGENT_DRIVING')`,
@@ -43,8 +48,8 @@ func (t *Tenant) merge(ctx context.Context, tx db.Tx, a, b ids.ContactID, now ti
 		WHERE id = $1`, string(older), string(younger)); err != nil {
 		return a, err
 	}
-	if t.merged != nil {
-		if err := t.merged(ctx, tx, younger, older); err != nil {
+	if t.part.Merge != nil {
+		if err := t.part.Merge(ctx, tx, younger, older); err != nil {
 			return a, fmt.Errorf("merge the app's rows: %w", err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/ratiba/ratiba/internal/mailbox"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
+	"github.com/ratiba/ratiba/internal/thread"
 )
 
 func insertOutbox(ctx context.Context, tx db.Tx, r outbox.Row) error {
@@ -41,11 +43,16 @@ func scanOutbox(row db.Scanner) (outbox.Row, error) {
 // attempt: whether an agent-written row may start is decided in the same
 // transaction that marks it (P5).
 func (t *Tenant) ClaimOutbox(ctx context.Context, now, real time.Time, limit int) (rows []outbox.Row, next time.Time, err error) {
-	err = t.db.Read(ctx, func(q db.Q) error { next, err = nextEffect(ctx, q); return err })
-	if err != nil || next.IsZero() || next.After(real) {
-		return nil, next, err
+	if !t.store.shared() {
+		err = t.look(ctx, func(d *db.DB) (bool, error) {
+			return false, d.Read(ctx, func(q db.Q) (err error) { next, err = nextEffect(ctx, q); return err })
+		})
+		if err != nil || next.IsZero() || next.After(real) {
+			return nil, next, err
+		}
 	}
-	err = t.db.Write(ctx, func(tx db.Tx) error {
+	found := false
+	mark := func(tx db.Tx) error {
 		rows = nil
 		heads, err := db.Collect(ctx, tx, "find due effects", scanOutbox, "SELECT "+outboxColumns+` FROM outbox o
 			WHERE state IN ('queued', 'sending', 'doubt') AND due_at <= $1 AND NOT EXISTS (
@@ -54,8 +61,13 @@ func (t *Tenant) ClaimOutbox(ctx context.Context, now, real time.Time, limit int
 		if err != nil {
 			return err
 		}
+		found = len(heads) > 0
+		speak, err := lookDrivers(ctx, tx, heads)
+		if err != nil {
+			return err
+		}
 		for _, r := range heads {
-			r, starts, err := begin(ctx, tx, r, now, real)
+			r, starts, err := begin(ctx, tx, r, speak, now, real)
 			if err != nil {
 				return err
 			}
@@ -69,16 +81,75 @@ func (t *Tenant) ClaimOutbox(ctx context.Context, now, real time.Time, limit int
 		}
 		next, err = nextEffect(ctx, tx)
 		return err
+	}
+	err = t.look(ctx, func(d *db.DB) (bool, error) {
+		err := d.Write(ctx, mark)
+		return found, err
 	})
 	return rows, next, err
 }
 
+// drivers are who speaks in the chats that agent-written rows belong to.
+type drivers struct {
+	epochs map[ids.ThreadID]int64
+	human  map[ids.ContactID]bool // a human drives what the contact has open now
+}
+
+// lookDrivers reads who speaks, and keeps it so until the rows are marked: the
+// contacts' mailboxes are locked, so that no thread of theirs is opened or
+// closed, and the threads, so that no takeover commits. All are locked in the
+// order of their ids, and before the rows, as commits do.
+func lookDrivers(ctx context.Context, tx db.Tx, rows []outbox.Row) (drivers, error) {
+	d := drivers{epochs: map[ids.ThreadID]int64{}, human: map[ids.ContactID]bool{}}
+	var contacts []ids.ContactID
+	var threads []ids.ThreadID
+	for _, r := range rows {
+		if r.Origin == outbox.Agent && r.ThreadID != "" {
+			contacts, threads = append(contacts, r.ContactID), append(threads, r.ThreadID)
+		}
+	}
+	slices.Sort(contacts)
+	var asks []db.Ask
+	for _, c := range slices.Compact(contacts) {
+		asks = append(asks, db.Each("lock mailbox", nothing, "SELECT key FROM mailboxes WHERE key = $1"+tx.Dialect().ForUpdate, string(KeyOf(c))))
+	}
+	for _, c := range slices.Compact(contacts) {
+		asks = append(asks, db.Each("find open thread", func(row db.Scanner) error {
+			var id ids.ThreadID
+			err := row.Scan(&id)
+			threads = append(threads, id)
+			return err
+		}, "SELECT id FROM conversation_threads WHERE mailbox_key = $1 AND closed_at IS NULL", string(KeyOf(c))))
+	}
+	if err := db.Gather(ctx, tx, asks...); err != nil {
+		return d, err
+	}
+	slices.Sort(threads)
+	asks = nil
+	for _, id := range slices.Compact(threads) {
+		asks = append(asks, db.Each("check driver", func(row db.Scanner) error {
+			var contact ids.ContactID
+			var epoch int64
+			var driver thread.Driver
+			var closed db.Time
+			err := row.Scan(&contact, &epoch, &driver, &closed)
+			d.epochs[id] = epoch
+			d.human[contact] = d.human[contact] || closed.IsZero() && driver == thread.HumanDriving
+			return err
+		}, "SELECT contact_id, epoch, driver, closed_at FROM conversation_threads WHERE id = $1"+tx.Dialect().ForShare, string(id)))
+	}
+	return d, db.Gather(ctx, tx, asks...)
+}
+
+func nothing(db.Scanner) error { return nil }
+
 // begin marks a row as started, or puts it aside. A row that is still marked as
 // sending when its mark runs out was started by someone who could not note the
 // outcome: it is in doubt, and what was sent twice already is not sent a third
-// time.
-func begin(ctx context.Context, tx db.Tx, r outbox.Row, now, real time.Time) (outbox.Row, bool, error) {
-	state, err := admit(ctx, tx, r, now)
+// time. A row that another node marked meanwhile is that node's.
+func begin(ctx context.Context, tx db.Tx, r outbox.Row, speak drivers, now, real time.Time) (outbox.Row, bool, error) {
+	tries, was := r.Tries, r.State
+	state, err := admit(ctx, tx, r, speak, now)
 	if err != nil {
 		return r, false, err
 	}
@@ -88,9 +159,10 @@ func begin(ctx context.Context, tx db.Tx, r outbox.Row, now, real time.Time) (ou
 	}
 	r.Resent, r.State = r.Resent || unknown, state
 	r.Tries++
-	return r, state == outbox.Sending, db.Exec(ctx, tx, "mark effect",
-		"UPDATE outbox SET state = $2, tries = $3, resent = $4, due_at = $5 WHERE id = $1",
-		r.ID, string(state), r.Tries, r.Resent, db.At(real.Add(outbox.CarryTime+outbox.DoubtWait)))
+	n, err := db.Changed(ctx, tx, "mark effect",
+		"UPDATE outbox SET state = $2, tries = $3, resent = $4, due_at = $5 WHERE id = $1 AND state = $6 AND tries = $7",
+		r.ID, string(state), r.Tries, r.Resent, db.At(real.Add(outbox.CarryTime+outbox.DoubtWait)), string(was), tries)
+	return r, n > 0 && state == outbox.Sending, err
 }
 
 // nextEffect is when the next row that is first in its lane is due.
@@ -105,7 +177,7 @@ func nextEffect(ctx context.Context, q db.Q) (time.Time, error) {
 }
 
 // admit decides whether a row may be sent at this instant.
-func admit(ctx context.Context, tx db.Tx, r outbox.Row, now time.Time) (outbox.State, error) {
+func admit(ctx context.Context, tx db.Tx, r outbox.Row, speak drivers, now time.Time) (outbox.State, error) {
 	if !r.ExpiresAt.IsZero() && now.After(r.ExpiresAt) {
 		task := db.Exec(ctx, tx, "raise stale task", `
 			INSERT INTO tasks (id, kind, task_key, thread_id, contact_id, detail, created_at) VALUES ($1, 'stale', $2, $3, $4, $5, $6)
@@ -115,13 +187,8 @@ func admit(ctx context.Context, tx db.Tx, r outbox.Row, now time.Time) (outbox.S
 	if r.Origin != outbox.Agent || r.ThreadID == "" {
 		return outbox.Sending, nil
 	}
-	var epoch int64
-	var driver string
-	err := tx.QueryRowContext(ctx, "SELECT epoch, driver FROM conversation_threads WHERE id = $1", string(r.ThreadID)).Scan(&epoch, &driver)
-	if err != nil && !noRows(err) {
-		return "", fmt.Errorf("check driver: %w", err)
-	}
-	if err == nil && epoch != r.Epoch {
+	// What an earlier thread left unsent is silenced as well while a human drives.
+	if epoch, ok := speak.epochs[r.ThreadID]; ok && epoch != r.Epoch || speak.human[r.ContactID] {
 		return outbox.Silenced, nil
 	}
 	return outbox.Sending, nil
@@ -138,7 +205,7 @@ func promptDropped(ctx context.Context, tx db.Tx, r outbox.Row, code string, now
 	if err := json.Unmarshal(r.Payload, &p); err != nil {
 		return fmt.Errorf("read payment prompt: %w", err)
 	}
-	a, err := one(ctx, tx, "id", p.AttemptID)
+	a, err := one(ctx, tx, "id", p.AttemptID, "")
 	if err != nil || a.Status != payment.Created {
 		return err
 	}
@@ -149,7 +216,7 @@ func promptDropped(ctx context.Context, tx db.Tx, r outbox.Row, code string, now
 
 // SettleOutbox implements outbox.Store.
 func (t *Tenant) SettleOutbox(ctx context.Context, r outbox.Row, state outbox.State, due time.Time, o outbox.Outcome, now time.Time) error {
-	return t.db.Write(ctx, func(tx db.Tx) error {
+	return t.Write(ctx, func(tx db.Tx) error {
 		sent := db.Time{}
 		if state == outbox.Sent {
 			sent = db.At(now)
@@ -158,7 +225,19 @@ func (t *Tenant) SettleOutbox(ctx context.Context, r outbox.Row, state outbox.St
 		if state == outbox.Queued && o.Class == outbox.ClassLocal {
 			untried = 1
 		}
-		if state == outbox.Failed && r.Kind == outbox.SendMessage && r.ContactID != "" {
+		// An attempt whose mark ran out is somebody else's now, who settles it.
+		// A receipt may have come before the provider's answer: a row it has
+		// already moved out of sending keeps its state. What another process's
+		// start put in doubt meanwhile is in doubt no more.
+		n, err := db.Changed(ctx, tx, "settle effect", `
+			UPDATE outbox SET state = CASE WHEN state IN ('sending', 'doubt') THEN $2 ELSE state END, due_at = $3,
+				provider_id = CASE WHEN $4 = '' THEN provider_id ELSE $4 END, error_class = $5, error_code = $6, error_detail = $7,
+				sent_at = CASE WHEN sent_at IS NULL THEN $8 ELSE sent_at END, tries = tries - $9
+			WHERE id = $1 AND tries = $10`, r.ID, string(state), db.At(due), o.ProviderID, o.Class, o.Code, o.Detail, sent, untried, r.Tries)
+		if err != nil || n == 0 || state != outbox.Failed {
+			return err
+		}
+		if r.Kind == outbox.SendMessage && r.ContactID != "" {
 			e := mailbox.Event{Kind: mailbox.ReceiptFailed, Name: strconv.Itoa(o.Code), Scope: r.ThreadID, Data: jsonOf(map[string]any{
 				"outbox_id": r.ID, "code": o.Code, "detail": o.Detail,
 			})}
@@ -166,18 +245,7 @@ func (t *Tenant) SettleOutbox(ctx context.Context, r outbox.Row, state outbox.St
 				return err
 			}
 		}
-		if state == outbox.Failed {
-			if err := promptDropped(ctx, tx, r, "failed", now); err != nil {
-				return err
-			}
-		}
-		// A receipt may have come before the provider's answer: a row it has
-		// already moved out of sending keeps its state.
-		return db.Exec(ctx, tx, "settle effect", `
-			UPDATE outbox SET state = CASE WHEN state = 'sending' THEN $2 ELSE state END, due_at = $3,
-				provider_id = CASE WHEN $4 = '' THEN provider_id ELSE $4 END, error_class = $5, error_code = $6, error_detail = $7,
-				sent_at = CASE WHEN sent_at IS NULL THEN $8 ELSE sent_at END, tries = tries - $9
-			WHERE id = $1`, r.ID, string(state), db.At(due), o.ProviderID, o.Class, o.Code, o.Detail, sent, untried)
+		return promptDropped(ctx, tx, r, "failed", now)
 	})
 }
 
@@ -185,7 +253,7 @@ func (t *Tenant) SettleOutbox(ctx context.Context, r outbox.Row, state outbox.St
 // settled; a takeover waits for them before it is acknowledged.
 func (t *Tenant) InFlight(ctx context.Context, c ids.ContactID) (int, error) {
 	var n int
-	err := t.db.Read(ctx, func(q db.Q) error {
+	err := t.Read(ctx, func(q db.Q) error {
 		return q.QueryRowContext(ctx, "SELECT COUNT(*) FROM outbox WHERE contact_id = $1 AND state = 'sending' AND origin = 'agent'",
 			string(c)).Scan(&n)
 	})

@@ -64,14 +64,26 @@ func (Payments) BySubject(ctx context.Context, q db.Q, subject string) ([]paymen
 		"SELECT "+attemptColumns+" FROM payment_attempts WHERE subject = $1 ORDER BY created_at DESC, id DESC", subject)
 }
 
-// ByID implements payment.Ledger.
-func (Payments) ByID(ctx context.Context, q db.Q, id string) (payment.Attempt, error) {
-	return one(ctx, q, "id", id)
+// OnPhone implements payment.Ledger.
+func (Payments) OnPhone(ctx context.Context, q db.Q, phone string, since time.Time) ([]payment.Attempt, error) {
+	return db.Collect(ctx, q, "load payment attempts of a phone", scanAttempt, "SELECT "+attemptColumns+` FROM payment_attempts
+		WHERE phone = $1 AND (created_at >= $2 OR sent_at >= $2 OR status IN ('created', 'sending', 'prompted', 'unknown'))
+		ORDER BY created_at DESC, id DESC`, phone, db.At(since))
 }
 
-func one(ctx context.Context, q db.Q, column, value string) (payment.Attempt, error) {
+// ByID implements payment.Ledger.
+func (Payments) ByID(ctx context.Context, q db.Q, id string) (payment.Attempt, error) {
+	return one(ctx, q, "id", id, "")
+}
+
+// Locked implements payment.Ledger.
+func (Payments) Locked(ctx context.Context, tx db.Tx, id string) (payment.Attempt, error) {
+	return one(ctx, tx, "id", id, tx.Dialect().ForUpdate)
+}
+
+func one(ctx context.Context, q db.Q, column, value, lock string) (payment.Attempt, error) {
 	found, err := db.Collect(ctx, q, "load payment attempt", scanAttempt,
-		"SELECT "+attemptColumns+" FROM payment_attempts WHERE "+column+" = $1", value)
+		"SELECT "+attemptColumns+" FROM payment_attempts WHERE "+column+" = $1"+lock, value)
 	if err != nil {
 		return payment.Attempt{}, err
 	}
@@ -83,13 +95,13 @@ func one(ctx context.Context, q db.Q, column, value string) (payment.Attempt, er
 
 // Attempt reads one attempt.
 func (t *Tenant) Attempt(ctx context.Context, id string) (a payment.Attempt, err error) {
-	err = t.db.Read(ctx, func(q db.Q) error { a, err = one(ctx, q, "id", id); return err })
+	err = t.Read(ctx, func(q db.Q) (err error) { a, err = one(ctx, q, "id", id, ""); return err })
 	return a, err
 }
 
 // AttemptByToken resolves a callback's secret to its attempt.
 func (t *Tenant) AttemptByToken(ctx context.Context, hash string) (a payment.Attempt, err error) {
-	err = t.db.Read(ctx, func(q db.Q) error { a, err = one(ctx, q, "token_hash", hash); return err })
+	err = t.Read(ctx, func(q db.Q) error { a, err = one(ctx, q, "token_hash", hash, ""); return err })
 	return a, err
 }
 
@@ -97,9 +109,15 @@ func (t *Tenant) AttemptByToken(ctx context.Context, hash string) (a payment.Att
 // and sets the timer at which the provider is asked what became of it, none
 // when zero. A decision that reports false changes nothing.
 func (t *Tenant) ChangeAttempt(ctx context.Context, id string, decide func(a payment.Attempt) (payment.Attempt, bool), check func(a payment.Attempt) time.Time) (changed bool, err error) {
-	err = t.db.Write(ctx, func(tx db.Tx) error {
-		a, err := one(ctx, tx, "id", id)
+	err = t.Write(ctx, func(tx db.Tx) error {
+		a, err := one(ctx, tx, "id", id, "")
 		if err != nil {
+			return err
+		}
+		if err := lockMailbox(ctx, tx, KeyOf(a.ContactID)); err != nil {
+			return err
+		}
+		if a, err = (Payments{}).Locked(ctx, tx, id); err != nil {
 			return err
 		}
 		if a, changed = decide(a); !changed {
@@ -114,9 +132,9 @@ func (t *Tenant) ChangeAttempt(ctx context.Context, id string, decide func(a pay
 }
 
 // CheckTimer is the timer after which a provider is asked what became of an
-// attempt.
+// attempt. Its data sets it apart from the one before for the same time.
 func CheckTimer(a payment.Attempt, at time.Time) turn.TimerRow {
-	return turn.TimerRow{Mailbox: KeyOf(a.ContactID), Name: turn.PaymentCheck + a.ID, At: at}
+	return turn.TimerRow{Mailbox: KeyOf(a.ContactID), Name: turn.PaymentCheck + a.ID, At: at, Data: payment.Check(a)}
 }
 
 // Report stores a provider's word on an attempt as an event of the payer's

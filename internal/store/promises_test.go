@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -300,7 +301,7 @@ func TestP10TenantWalls(t *testing.T) {
 	b := setup(t)
 	b.write("m1")
 	c := b.turn(nil)
-	other, err := b.store.Tenant(t.Context(), "01OTHER", "booking")
+	other, err := b.store.Tenant("01OTHER", "booking")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +345,7 @@ func TestP10TenantWalls(t *testing.T) {
 		t.Error(err)
 	}
 	for _, id := range []ids.TenantID{"", ".", "..", "../control", "a/b"} {
-		if _, err := b.store.Tenant(t.Context(), id, "booking"); err == nil {
+		if _, err := b.store.Tenant(id, "booking"); err == nil {
 			t.Errorf("the id %q opened a database", id)
 		}
 	}
@@ -390,7 +391,8 @@ func TestP11TimersSurvive(t *testing.T) {
 	}
 	claim := b.claim(later(1800), restart)
 	items := b.load().Items
-	if len(items) != 1 || items[0].Event.Name != "ttl" || items[0].Event.Scope != c.Thread.ID || string(items[0].Event.Data) != `{"n":1}` {
+	if len(items) != 1 || items[0].Event.Name != "ttl" || items[0].Event.Scope != c.Thread.ID ||
+		!cmp.Equal(items[0].Event.Data, json.RawMessage(`{"n":1}`), sameJSON) {
 		t.Fatalf("items = %+v, want the timer with its data", items)
 	}
 	fire := b.commit(claim)
@@ -443,8 +445,8 @@ func TestP11EveryAcknowledgedMessageIsThereAfterACrash(t *testing.T) {
 func TestASecondProcessIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if _, err := open(t, b.dir); err == nil {
-		t.Fatal("two stores share a data directory")
+	if _, err := openBeside(t, b); err == nil {
+		t.Fatal("two stores share a home")
 	}
 	b.reopen(noon)
 	file := t.TempDir() + "/file"

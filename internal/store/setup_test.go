@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/db"
+	"github.com/ratiba/ratiba/internal/db/dbtest"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/mailbox"
 	"github.com/ratiba/ratiba/internal/message"
@@ -35,6 +38,7 @@ const amina = "+254700000001"
 type bundle struct {
 	t     *testing.T
 	dir   string
+	url   string // of PostgreSQL; "" embedded
 	store *store.Store
 	store.Turns
 	key ids.MailboxKey // Amina's, once she wrote
@@ -43,18 +47,21 @@ type bundle struct {
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	b := &bundle{t: t, dir: t.TempDir()}
+	if dbtest.Backend(t) == "postgres" {
+		b.url = dbtest.Postgres(t)
+	}
 	b.open(noon)
 	return b
 }
 
 func (b *bundle) open(real time.Time) {
 	b.t.Helper()
-	s, err := store.Open(b.t.Context(), store.Config{Dir: b.dir, Real: fixed{real}})
+	s, err := store.Open(b.t.Context(), store.Config{Dir: b.dir, URL: b.url, Alone: true, Real: fixed{real}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() { _ = s.Close() })
-	tenant, err := s.Tenant(b.t.Context(), "01TENANT", "booking")
+	tenant, err := s.Tenant("01TENANT", "booking")
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -187,8 +194,17 @@ func (b *bundle) text(query string, args ...any) string {
 	if err != nil {
 		b.t.Fatalf("%s: %v", query, err)
 	}
+	if at, ok := v.(time.Time); ok {
+		v, _ = db.At(at).Value() // as SQLite has it
+	}
 	return fmt.Sprint(v)
 }
+
+// sameJSON compares stored JSON as values: PostgreSQL spaces and orders it anew.
+var sameJSON = cmp.Transformer("json", func(raw json.RawMessage) (v any) {
+	_ = json.Unmarshal(raw, &v)
+	return v
+})
 
 func (b *bundle) want(want, query string, args ...any) {
 	b.t.Helper()

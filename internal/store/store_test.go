@@ -55,7 +55,7 @@ func TestATurnComesBackAsItWasCommitted(t *testing.T) {
 	}
 	want := *c.Thread
 	want.Version = 1
-	if diff := cmp.Diff(&want, got.Thread); diff != "" {
+	if diff := cmp.Diff(&want, got.Thread, sameJSON); diff != "" {
 		t.Errorf("thread (-want +got):\n%s", diff)
 	}
 	if len(got.Items) != 0 || len(got.Recent) != 20 || got.Recent[0].Text != "5" || got.Recent[19].Text != "24" {
@@ -366,7 +366,7 @@ func TestModelCallsAreKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	calls := store.Calls{Open: func(ctx context.Context, id ids.TenantID) (*store.Tenant, error) {
-		return b.store.Tenant(ctx, id, "booking")
+		return b.store.Tenant(id, "booking")
 	}}
 	sure := 0.93
 	want := llm.Record{
@@ -432,7 +432,7 @@ func TestRegister(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatalf("Tenants = %v, %v; want two", list, err)
 	}
-	if diff := cmp.Diff(second, list[0]); diff != "" {
+	if diff := cmp.Diff(second, list[0], sameJSON); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 }

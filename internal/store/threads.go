@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/db"
@@ -26,13 +23,12 @@ func scanThread(row db.Scanner) (thread.Thread, error) {
 	return th, err
 }
 
-func openThread(ctx context.Context, q db.Q, key ids.MailboxKey) (*thread.Thread, error) {
-	found, err := db.Collect(ctx, q, "load open thread", scanThread,
-		"SELECT "+threadColumns+" FROM conversation_threads WHERE mailbox_key = $1 AND closed_at IS NULL LIMIT 1", string(key))
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	return &found[0], nil
+func askThread(key ids.MailboxKey, into **thread.Thread) db.Ask {
+	return db.Each("load open thread", func(row db.Scanner) error {
+		th, err := scanThread(row)
+		*into = &th
+		return err
+	}, "SELECT "+threadColumns+" FROM conversation_threads WHERE id = "+openOf, string(key))
 }
 
 // handoffs returns the threads that wait for a human or are driven by one.
@@ -41,18 +37,19 @@ func handoffs(ctx context.Context, q db.Q) ([]thread.Thread, error) {
 		WHERE closed_at IS NULL AND driver IN ('SUSPENDED_FOR_HUMAN', 'HUMAN_DRIVING') ORDER BY last_at LIMIT 500`)
 }
 
-// codes lists the codes of all open handoffs.
-func codes(ctx context.Context, q db.Q) ([]string, error) {
-	return db.Collect(ctx, q, "load handoff codes", func(row db.Scanner) (string, error) {
+// askCodes lists the codes of all open handoffs.
+func askCodes(into *[]string) db.Ask {
+	return db.Each("load handoff codes", func(row db.Scanner) error {
 		var h thread.Handoff
 		err := row.Scan(db.JSON{V: &h})
-		return h.Code, err
+		*into = append(*into, h.Code)
+		return err
 	}, "SELECT handoff FROM conversation_threads WHERE closed_at IS NULL AND driver IN ('SUSPENDED_FOR_HUMAN', 'HUMAN_DRIVING')")
 }
 
 // writeThread inserts a thread (before is 0) or replaces the version it was
-// read at; otherwise it answers turn.ErrStale and the commit fails whole.
-func writeThread(ctx context.Context, tx db.Tx, th *thread.Thread, before int64) error {
+// read at; done is called when it did.
+func writeThread(th *thread.Thread, before int64, done func(db.Scanner) error) db.Ask {
 	var handoff, pending any
 	if th.Handoff != nil {
 		handoff = th.Handoff
@@ -71,44 +68,34 @@ func writeThread(ctx context.Context, tx db.Tx, th *thread.Thread, before int64)
 		before + 1, th.Epoch, db.At(th.OpenedAt), db.At(th.LastAt), db.At(th.ClosedAt),
 	}
 	if before == 0 {
-		_, err := tx.ExecContext(ctx, "INSERT INTO conversation_threads ("+threadColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`, args...)
-		if db.IsUnique(err) {
-			return turn.ErrStale
-		}
-		if err != nil {
-			return fmt.Errorf("open thread: %w", err)
-		}
-		return nil
+		return db.Each("open thread", done, "INSERT INTO conversation_threads ("+threadColumns+`)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) RETURNING id`, args...)
 	}
-	n, err := db.Changed(ctx, tx, "write thread", `
+	return db.Each("write thread", done, `
 		UPDATE conversation_threads SET mailbox_key = $2, contact_id = $3, actor_type = $4, app = $5, graph_version = $6,
 			node = $7, state = $8, driver = $9, handoff = $10, language = $11, disclosed = $12, counters = $13, pending = $14,
 			version = $15, epoch = $16, opened_at = $17, last_at = $18, closed_at = $19
-		WHERE id = $1 AND version = $20`, append(args, before)...)
-	if err != nil {
+		WHERE id = $1 AND version = $20 RETURNING id`, append(args, before)...)
+}
+
+func askContact(id ids.ContactID, c *contact.Contact, lastInbound *db.Time, number *string) db.Ask {
+	return db.Into("load contact", []any{&c.ID, &c.Name, &c.Profile, &c.Language, &c.PayerPhone, lastInbound, number},
+		"SELECT id, name, profile, language, payer_phone, last_inbound_at, last_number FROM contacts WHERE id = $1", string(id))
+}
+
+func askIdentities(id ids.ContactID, into *[]contact.Identity) db.Ask {
+	return db.Each("load identities", func(row db.Scanner) error {
+		var i contact.Identity
+		err := row.Scan(&i.Kind, &i.Value)
+		*into = append(*into, i)
 		return err
-	}
-	if n == 0 {
-		return turn.ErrStale
-	}
-	return nil
-}
-
-func loadContact(ctx context.Context, q db.Q, id ids.ContactID) (c contact.Contact, lastInbound db.Time, err error) {
-	err = q.QueryRowContext(ctx, "SELECT id, name, profile, language, payer_phone, last_inbound_at FROM contacts WHERE id = $1",
-		string(id)).Scan(&c.ID, &c.Name, &c.Profile, &c.Language, &c.PayerPhone, &lastInbound)
-	if err != nil {
-		return c, lastInbound, fmt.Errorf("load contact: %w", err)
-	}
-	c.Identities, err = db.Collect(ctx, q, "load identities", func(row db.Scanner) (i contact.Identity, err error) {
-		return i, row.Scan(&i.Kind, &i.Value)
 	}, "SELECT kind, value FROM contact_identities WHERE contact_id = $1 ORDER BY kind DESC, value", string(id))
-	return c, lastInbound, err
 }
 
-func recent(ctx context.Context, q db.Q, th ids.ThreadID, limit int) ([]turn.Line, error) {
-	lines, err := db.Collect(ctx, q, "load transcript", func(row db.Scanner) (turn.Line, error) {
+// askLines reads the last lines of the thread that the expression of $1 names,
+// newest first.
+func askLines(into *[]turn.Line, thread, key string, limit int) db.Ask {
+	return db.Each("load transcript", func(row db.Scanner) error {
 		var l turn.Line
 		var body struct {
 			Text string `json:"text"`
@@ -116,42 +103,32 @@ func recent(ctx context.Context, q db.Q, th ids.ThreadID, limit int) ([]turn.Lin
 		var at db.Time
 		err := row.Scan(&l.Direction, &l.Origin, db.JSON{V: &body}, &at)
 		l.Text, l.At = body.Text, at.Time
-		return l, err
-	}, "SELECT direction, origin, body, at FROM transcript WHERE thread_id = $1 ORDER BY seq DESC LIMIT $2", string(th), limit)
-	for i, j := 0, len(lines)-1; i < j; i, j = i+1, j-1 {
-		lines[i], lines[j] = lines[j], lines[i]
-	}
-	return lines, err
+		*into = append(*into, l)
+		return err
+	}, "SELECT direction, origin, body, at FROM transcript WHERE thread_id = "+thread+" ORDER BY seq DESC LIMIT $2", key, limit)
 }
 
-// adminContacts returns where the given phones can be written to.
-func (t *Tenant) adminContacts(ctx context.Context, q db.Q, phones []string) (map[string]turn.AdminContact, error) {
-	out := map[string]turn.AdminContact{}
+// askAdmins reads where the tenant's admins can be written to.
+func askAdmins(phones []string, into map[string]turn.AdminContact) []db.Ask {
+	var asks []db.Ask
 	for _, phone := range phones {
-		id, err := contactBy(ctx, q, contact.Identity{Kind: contact.Phone, Value: phone})
-		if err != nil {
-			return nil, err
-		}
-		if id == "" {
-			continue
-		}
-		var last db.Time
-		if err := q.QueryRowContext(ctx, "SELECT last_inbound_at FROM contacts WHERE id = $1", string(id)).Scan(&last); err != nil {
-			return nil, fmt.Errorf("load admin: %w", err)
-		}
-		number, err := lastNumber(ctx, q, KeyOf(id))
-		if err != nil {
-			return nil, err
-		}
-		out[phone] = turn.AdminContact{ID: id, LastInbound: last.Time, Number: number}
+		asks = append(asks, db.Each("load admin", func(row db.Scanner) error {
+			var a turn.AdminContact
+			var last db.Time
+			err := row.Scan(&a.ID, &last, &a.Number)
+			a.LastInbound = last.Time
+			into[phone] = a
+			return err
+		}, `SELECT c.id, c.last_inbound_at, c.last_number FROM contact_identities i JOIN contacts c ON c.id = i.contact_id
+			WHERE i.kind = $1 AND i.value = $2`, string(contact.Phone), phone))
 	}
-	return out, nil
+	return asks
 }
 
 // EnsureContact makes a contact for an identity, so that it can be written to
 // before it ever wrote.
 func (t *Tenant) EnsureContact(ctx context.Context, i contact.Identity, name string, at db.Time) error {
-	return t.db.Write(ctx, func(tx db.Tx) error {
+	return t.Write(ctx, func(tx db.Tx) error {
 		known, err := contactBy(ctx, tx, i)
 		if err != nil || known != "" {
 			return err
@@ -160,9 +137,6 @@ func (t *Tenant) EnsureContact(ctx context.Context, i contact.Identity, name str
 		if err := db.Exec(ctx, tx, "make contact", "INSERT INTO contacts (id, name, created_at) VALUES ($1, $2, $3)", id, name, at); err != nil {
 			return err
 		}
-		return db.Exec(ctx, tx, "add identity", "INSERT INTO contact_identities (kind, value, contact_id) VALUES ($1, $2, $3)",
-			string(i.Kind), i.Value, id)
+		return identify(ctx, tx, i, ids.ContactID(id))
 	})
 }
-
-func noRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,57 +30,110 @@ type Turns struct {
 	Admins []string // E.164
 }
 
-// Load implements turn.Store.
+// Load implements turn.Store. Nearly always one look is enough; what few turns
+// need more is read with all the rest once more, over one snapshot.
 func (t Turns) Load(ctx context.Context, key ids.MailboxKey) (turn.Snapshot, error) {
-	var s turn.Snapshot
-	err := t.db.Read(ctx, func(q db.Q) (err error) {
-		c, last, err := loadContact(ctx, q, ids.ContactID(strings.TrimPrefix(string(key), "contact:")))
+	var l loading
+	if err := t.Ask(ctx, l.asks(t.Admins, key)...); err != nil {
+		return l.s, err
+	}
+	if err := l.put(); err != nil || !l.more(t.Admins) {
+		return l.s, err
+	}
+	err := t.Read(ctx, func(q db.Q) error {
+		l = loading{}
+		if err := db.Gather(ctx, q, l.asks(t.Admins, key)...); err != nil {
+			return err
+		}
+		return errors.Join(l.put(), l.rest(ctx, q, t.Admins))
+	})
+	return l.s, err
+}
+
+// loading is a snapshot on its way.
+type loading struct {
+	s             turn.Snapshot
+	last, asked   db.Time
+	items, timers []mailbox.Item
+}
+
+// openOf finds the open thread of the mailbox $1.
+const openOf = "(SELECT id FROM conversation_threads WHERE mailbox_key = $1 AND closed_at IS NULL LIMIT 1)"
+
+// asks is everything in one go, because each question may be a way to a server
+// and back.
+func (l *loading) asks(admins []string, key ids.MailboxKey) []db.Ask {
+	id := ids.ContactID(strings.TrimPrefix(string(key), "contact:"))
+	l.s.Admins = map[string]turn.AdminContact{}
+	return append(askAdmins(admins, l.s.Admins),
+		askContact(id, &l.s.Contact, &l.last, &l.s.Number), askIdentities(id, &l.s.Contact.Identities),
+		askInbound(key, &l.items), askTimers(key, &l.timers), askThread(key, &l.s.Thread), askCodes(&l.s.Codes),
+		askLines(&l.s.Recent, openOf, string(key), recentLines),
+		db.Into("look for open payments", []any{&l.s.PaymentOpen}, `SELECT EXISTS (SELECT 1 FROM payment_attempts
+			WHERE thread_id = `+openOf+` AND status IN ('created', 'sending', 'prompted', 'unknown'))`, string(key)),
+		db.Into("load pending question", []any{&l.asked}, `SELECT sent_at FROM outbox WHERE id = (
+			SELECT pending ->> 'outbox_id' FROM conversation_threads WHERE id = `+openOf+")", string(key)))
+}
+
+// put puts together what was read.
+func (l *loading) put() error {
+	if l.s.Contact.ID == "" {
+		return fmt.Errorf("load contact: %w", sql.ErrNoRows)
+	}
+	l.s.LastInbound, l.s.AskedAt, l.s.Items = l.last.Time, l.asked.Time, interleave(l.items, l.timers)
+	slices.Reverse(l.s.Recent)
+	return nil
+}
+
+// more reports whether the turn needs what rest reads.
+func (l *loading) more(admins []string) bool {
+	th := l.s.Thread
+	return th != nil && th.Driver == thread.Resumed && th.Handoff != nil || slices.Contains(admins, l.s.Contact.Phone()) || attemptIn(l.s.Items) != ""
+}
+
+// rest reads what few turns need: attempts that a takeover withdrew, what waits
+// for an admin, and the payment an event is about.
+func (l *loading) rest(ctx context.Context, q db.Q, admins []string) (err error) {
+	if th := l.s.Thread; th != nil && th.Driver == thread.Resumed && th.Handoff != nil {
+		if l.s.Withdrawn, err = db.Collect(ctx, q, "load withdrawn attempts", scanAttempt, "SELECT "+attemptColumns+
+			" FROM payment_attempts WHERE thread_id = $1 AND status = $2 AND settled_at >= $3 ORDER BY created_at, id",
+			string(th.ID), string(payment.Withdrawn), db.At(th.Handoff.Since)); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(admins, l.s.Contact.Phone()) {
+		if l.s.Handoffs, err = handoffs(ctx, q); err != nil {
+			return err
+		}
+	}
+	if id := attemptIn(l.s.Items); id != "" {
+		a, err := Payments{}.ByID(ctx, q, id)
 		if err != nil {
 			return err
 		}
-		s.Contact, s.LastInbound = c, last.Time
-		if s.Items, err = waiting(ctx, q, key); err != nil {
-			return err
-		}
-		if s.Thread, err = openThread(ctx, q, key); err != nil {
-			return err
-		}
-		if s.Thread != nil {
-			if err := t.loadThread(ctx, q, &s); err != nil {
-				return err
-			}
-		}
-		if s.Number, err = lastNumber(ctx, q, key); err != nil {
-			return err
-		}
-		if err := t.loadAdmins(ctx, q, &s); err != nil {
-			return err
-		}
-		s.Attempt, err = attemptOf(ctx, q, s.Items)
-		return err
-	})
-	return s, err
+		l.s.Attempt = &a
+	}
+	return nil
 }
 
-// loadAdmins reads who can take over, the codes given out, and for an admin's
-// own turn what waits for one.
-func (t Turns) loadAdmins(ctx context.Context, q db.Q, s *turn.Snapshot) (err error) {
-	if s.Admins, err = t.adminContacts(ctx, q, t.Admins); err != nil {
-		return err
+// attemptIn names the attempt that the first payment event is about.
+func attemptIn(items []mailbox.Item) string {
+	for _, it := range items {
+		if it.Event != nil && strings.HasPrefix(it.Event.Name, turn.PaymentAttempt) {
+			return strings.TrimPrefix(it.Event.Name, turn.PaymentAttempt)
+		}
 	}
-	if s.Codes, err = codes(ctx, q); err != nil {
-		return err
-	}
-	if slices.Contains(t.Admins, s.Contact.Phone()) {
-		s.Handoffs, err = handoffs(ctx, q)
-	}
-	return err
+	return ""
 }
 
 // Contact implements turn.Store.
 func (t Turns) Contact(ctx context.Context, id ids.ContactID) (c contact.Contact, last time.Time, err error) {
 	var at db.Time
-	err = t.db.Read(ctx, func(q db.Q) error { c, at, err = loadContact(ctx, q, id); return err })
+	var number string
+	err = t.Ask(ctx, askContact(id, &c, &at, &number), askIdentities(id, &c.Identities))
+	if err == nil && c.ID == "" {
+		err = fmt.Errorf("load contact: %w", sql.ErrNoRows)
+	}
 	return c, at.Time, err
 }
 
@@ -91,7 +146,7 @@ type Recorded struct {
 
 // Recorded reads the stored turns, oldest first.
 func (t *Tenant) Recorded(ctx context.Context) (out []Recorded, err error) {
-	err = t.db.Read(ctx, func(q db.Q) error {
+	err = t.Read(ctx, func(q db.Q) error {
 		out, err = db.Collect(ctx, q, "load turns", func(row db.Scanner) (r Recorded, err error) {
 			var inputs string
 			err = row.Scan(&r.ID, &inputs, &r.Digest)
@@ -105,74 +160,25 @@ func (t *Tenant) Recorded(ctx context.Context) (out []Recorded, err error) {
 
 // Transcript implements turn.Store.
 func (t Turns) Transcript(ctx context.Context, th ids.ThreadID) (lines []turn.Line, err error) {
-	err = t.db.Read(ctx, func(q db.Q) error { lines, err = recent(ctx, q, th, recentLines); return err })
+	err = t.Ask(ctx, askLines(&lines, "$1", string(th), recentLines))
+	slices.Reverse(lines)
 	return lines, err
 }
 
-// loadThread adds what belongs to the open thread.
-func (t Turns) loadThread(ctx context.Context, q db.Q, s *turn.Snapshot) (err error) {
-	if s.Recent, err = recent(ctx, q, s.Thread.ID, recentLines); err != nil {
-		return err
-	}
-	if p := s.Thread.Pending; p != nil {
-		var at db.Time
-		err := q.QueryRowContext(ctx, "SELECT sent_at FROM outbox WHERE id = $1", p.OutboxID).Scan(&at)
-		if err != nil && !noRows(err) {
-			return fmt.Errorf("load pending question: %w", err)
-		}
-		s.AskedAt = at.Time
-	}
-	var open int
-	err = q.QueryRowContext(ctx, `SELECT COUNT(*) FROM payment_attempts
-		WHERE thread_id = $1 AND status IN ('created', 'sending', 'prompted', 'unknown')`, string(s.Thread.ID)).Scan(&open)
-	s.PaymentOpen = open > 0
-	if err == nil && s.Thread.Driver == thread.Resumed && s.Thread.Handoff != nil {
-		s.Withdrawn, err = db.Collect(ctx, q, "load withdrawn attempts", scanAttempt, "SELECT "+attemptColumns+
-			" FROM payment_attempts WHERE thread_id = $1 AND status = $2 AND settled_at >= $3 ORDER BY created_at, id",
-			string(s.Thread.ID), string(payment.Withdrawn), db.At(s.Thread.Handoff.Since))
-	}
-	return err
-}
-
-// lastNumber returns the business number a contact last wrote to.
-func lastNumber(ctx context.Context, q db.Q, key ids.MailboxKey) (string, error) {
-	var it mailbox.Item
-	err := q.QueryRowContext(ctx, "SELECT payload FROM inbox WHERE mailbox_key = $1 AND kind = 'message' ORDER BY seq DESC LIMIT 1",
-		string(key)).Scan(db.JSON{V: &it})
-	if noRows(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("find number: %w", err)
-	}
-	return it.Message.Number, nil
-}
-
-func attemptOf(ctx context.Context, q db.Q, items []mailbox.Item) (*payment.Attempt, error) {
-	for _, it := range items {
-		if it.Event == nil || !strings.HasPrefix(it.Event.Name, turn.PaymentAttempt) {
-			continue
-		}
-		a, err := Payments{}.ByID(ctx, q, strings.TrimPrefix(it.Event.Name, turn.PaymentAttempt))
-		if err != nil {
-			return nil, err
-		}
-		return &a, nil
-	}
-	return nil, nil //nolint:nilnil // most mailboxes hold no payment event.
-}
-
-// Commit implements turn.Store.
+// Commit implements turn.Store. It runs once: what another transaction was
+// faster at is read again by a new run of the turn.
 func (t Turns) Commit(ctx context.Context, c *turn.Commit, inside func(ctx context.Context, tx db.Tx) error) error {
-	return t.db.Write(ctx, func(tx db.Tx) error {
+	err := t.once(ctx, func(tx db.Tx) error {
 		if err := fence(ctx, tx, c); err != nil {
 			return err
 		}
 		if err := inside(ctx, tx); err != nil {
 			return err
 		}
-		if err := writeThreads(ctx, tx, c); err != nil {
-			return err
+		if c.Withdraw && c.Other != nil {
+			if err := withdraw(ctx, tx, c.Other.ID, c.Now); err != nil {
+				return err
+			}
 		}
 		if err := writeFacts(ctx, tx, c); err != nil {
 			return err
@@ -180,44 +186,84 @@ func (t Turns) Commit(ctx context.Context, c *turn.Commit, inside func(ctx conte
 		if err := finish(ctx, tx, c.Claim.Key, c.Batch, c.TurnID, c.Now); err != nil {
 			return err
 		}
-		if err := tx.QueryRowContext(ctx, "SELECT COALESCE(SUM(cost_pico), 0) FROM llm_calls WHERE turn_id = $1", string(c.TurnID)).Scan(&c.Cost); err != nil {
-			return fmt.Errorf("sum the turn's cost: %w", err)
-		}
-		due, err := nextDue(ctx, tx, c.Claim.Key, c.Now)
-		if err != nil {
-			return err
-		}
-		return release(ctx, tx, c.Claim, due, 0)
+		return tx.Last(ctx, askDone(c))
 	})
+	if errors.Is(err, db.ErrAgain) {
+		return fmt.Errorf("%w: %w", turn.ErrStale, err)
+	}
+	return err
 }
 
-// fence refuses a commit whose lease is gone or which a newer message makes stale.
+// once is Write for what must not run twice by itself.
+func (t *Tenant) once(ctx context.Context, fn func(tx db.Tx) error) error {
+	d, release, err := t.use(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return d.Once(ctx, fn)
+}
+
+// fence refuses a commit whose lease is gone, whose thread is no longer what was
+// read, or which a newer message makes stale. It locks the mailboxes the commit
+// touches, in the order of their keys: from here on nobody delivers into them,
+// and no two commits wait for each other. Threads follow in the order of their
+// ids.
 func fence(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 	var token string
-	if err := tx.QueryRowContext(ctx, "SELECT lease_token FROM mailboxes WHERE key = $1", string(c.Claim.Key)).Scan(&token); err != nil {
-		return fmt.Errorf("check lease: %w", err)
+	var newer bool
+	keys := []ids.MailboxKey{c.Claim.Key}
+	for _, e := range c.Events {
+		keys = append(keys, e.Mailbox)
 	}
-	if token != c.Claim.Token {
+	for _, tm := range c.Timers {
+		keys = append(keys, tm.Mailbox)
+	}
+	slices.Sort(keys)
+	var asks []db.Ask
+	for _, key := range slices.Compact(keys) {
+		asks = append(asks, db.Each("lock mailbox", func(row db.Scanner) error {
+			var held string
+			err := row.Scan(&held)
+			if key == c.Claim.Key {
+				token = held
+			}
+			return err
+		}, "SELECT lease_token FROM mailboxes WHERE key = $1"+tx.Dialect().ForUpdate, string(key)))
+	}
+	if c.Supersede {
+		asks = append(asks, db.Into("look for newer messages", []any{&newer}, `SELECT EXISTS (SELECT 1 FROM inbox
+			WHERE mailbox_key = $1 AND done_at IS NULL AND kind = 'message' AND seq > $2)`, string(c.Claim.Key), c.Batch.Items[len(c.Batch.Items)-1].Seq))
+	}
+	threads, written := writeThreads(c)
+	err := db.Gather(ctx, tx, append(asks, threads...)...)
+	unique := db.IsUnique(err) // a thread was opened meanwhile
+	switch {
+	case err != nil && !unique:
+		return err
+	case token != c.Claim.Token:
 		return turn.ErrLost
-	}
-	if !c.Supersede {
-		return nil
-	}
-	last := c.Batch.Items[len(c.Batch.Items)-1].Seq
-	var newer int
-	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM inbox
-		WHERE mailbox_key = $1 AND done_at IS NULL AND kind = 'message' AND seq > $2`, string(c.Claim.Key), last).Scan(&newer); err != nil {
-		return fmt.Errorf("look for newer messages: %w", err)
-	}
-	if newer > 0 {
+	case unique:
+		return turn.ErrStale
+	case newer:
 		return turn.ErrSuperseded
+	case *written < len(threads):
+		return turn.ErrStale
 	}
 	return nil
 }
 
+// lockMailbox keeps others from delivering into a mailbox, or claiming it,
+// until the transaction ends. Who locks a mailbox and rows that belong to its
+// contact locks the mailbox first. SQLite has one writer, who needs no lock.
+func lockMailbox(ctx context.Context, tx db.Tx, key ids.MailboxKey) error {
+	return db.Exec(ctx, tx, "lock mailbox", "SELECT key FROM mailboxes WHERE key = $1"+tx.Dialect().ForUpdate, string(key))
+}
+
 // writeThreads writes the turn's thread and the one other it may change, in id
-// order, so that two turns that touch the same two never wait for each other.
-func writeThreads(ctx context.Context, tx db.Tx, c *turn.Commit) error {
+// order. It counts those that were as they had been read.
+func writeThreads(c *turn.Commit) (asks []db.Ask, written *int) {
+	written = new(int)
 	type write struct {
 		th     *thread.Thread
 		before int64
@@ -227,17 +273,28 @@ func writeThreads(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 		writes[0], writes[1] = writes[1], writes[0]
 	}
 	for _, w := range writes {
-		if w.th == nil {
-			continue
-		}
-		if err := writeThread(ctx, tx, w.th, w.before); err != nil {
-			return err
+		if w.th != nil {
+			asks = append(asks, writeThread(w.th, w.before, func(db.Scanner) error { *written++; return nil }))
 		}
 	}
-	if !c.Withdraw || c.Other == nil {
-		return nil
-	}
-	return withdraw(ctx, tx, c.Other.ID, c.Now)
+	return asks, written
+}
+
+// askDone gives the mailbox back and says when it is due: now when something
+// waits, at its next timer otherwise. Nobody has delivered into it since it was
+// locked. It also sums what the turn's model calls cost.
+func askDone(c *turn.Commit) db.Ask {
+	var due db.Time
+	return db.Each("give mailbox back", func(row db.Scanner) error {
+		err := row.Scan(&due, &c.Cost)
+		c.Due = due.Time
+		return err
+	}, `UPDATE mailboxes SET lease_token = '', lease_until = NULL, tries = 0, crashes = 0,
+			due_at = CASE WHEN EXISTS (SELECT 1 FROM inbox WHERE mailbox_key = $1 AND done_at IS NULL) THEN $2
+				ELSE (SELECT MIN(due_at) FROM timers WHERE mailbox_key = $1) END
+		WHERE key = $1
+		RETURNING due_at, (SELECT CAST(COALESCE(SUM(cost_pico), 0) AS BIGINT) FROM llm_calls WHERE turn_id = $3)`,
+		string(c.Claim.Key), db.At(c.Now), string(c.TurnID))
 }
 
 func writeFacts(ctx context.Context, tx db.Tx, c *turn.Commit) error {
@@ -273,7 +330,8 @@ func writeFacts(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 
 // recordTurn writes what happened: who, what was read, said and called.
 func recordTurn(ctx context.Context, tx db.Tx, c *turn.Commit, threadID ids.ThreadID) error {
-	if err := db.Exec(ctx, tx, "write contact", "UPDATE contacts SET name = $2, language = $3, payer_phone = $4 WHERE id = $1",
+	if err := db.Exec(ctx, tx, "write contact", `
+		UPDATE contacts SET name = $2, language = $3, payer_phone = $4 WHERE id = $1 AND (name <> $2 OR language <> $3 OR payer_phone <> $4)`,
 		string(c.Contact.ID), c.Contact.Name, c.Contact.Language, c.Contact.PayerPhone); err != nil {
 		return err
 	}
@@ -282,12 +340,8 @@ func recordTurn(ctx context.Context, tx db.Tx, c *turn.Commit, threadID ids.Thre
 		string(c.TurnID), string(c.Claim.Key), string(threadID), string(c.Inputs), c.Digest, db.At(c.Started), db.At(c.Now)); err != nil {
 		return err
 	}
-	for _, s := range c.Said {
-		if err := db.Exec(ctx, tx, "write transcript", `
-			INSERT INTO transcript (thread_id, turn_id, direction, origin, body, provider_id, at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			string(s.Thread), string(c.TurnID), s.Direction, s.Origin, db.JSON{V: s.Body}, s.ProviderID, db.At(s.At)); err != nil {
-			return err
-		}
+	if err := writeSaid(ctx, tx, c); err != nil {
+		return err
 	}
 	for _, call := range c.Tools {
 		if err := db.Exec(ctx, tx, "record tool call", `
@@ -302,6 +356,25 @@ func recordTurn(ctx context.Context, tx db.Tx, c *turn.Commit, threadID ids.Thre
 	}
 	return db.Exec(ctx, tx, "mark classification", "UPDATE llm_calls SET failure_signal = $2 WHERE turn_id = $1 AND role = $3",
 		string(c.TurnID), c.Signal, string(llm.IntentClassifier))
+}
+
+// writeSaid writes what was said as one statement: each has its price at a
+// server, and a turn mostly says two lines.
+func writeSaid(ctx context.Context, tx db.Tx, c *turn.Commit) error {
+	for said := range slices.Chunk(c.Said, 2*mailbox.MaxBurst) {
+		var rows []string
+		var args []any
+		for _, s := range said {
+			n := len(args)
+			rows = append(rows, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7))
+			args = append(args, string(s.Thread), string(c.TurnID), s.Direction, s.Origin, db.JSON{V: s.Body}, s.ProviderID, db.At(s.At))
+		}
+		if err := db.Exec(ctx, tx, "write transcript",
+			"INSERT INTO transcript (thread_id, turn_id, direction, origin, body, provider_id, at) VALUES "+strings.Join(rows, ", "), args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeTimer sets or removes a timer and wakes its mailbox, unless that is the

@@ -73,7 +73,6 @@ CREATE TABLE conversation_threads (
     closed_at     {{.timestamp}}
 );
 CREATE UNIQUE INDEX conversation_threads_open ON conversation_threads (mailbox_key, actor_type) WHERE closed_at IS NULL;
-CREATE INDEX conversation_threads_driver ON conversation_threads (driver) WHERE closed_at IS NULL;
 
 CREATE TABLE transcript (
     seq         {{.identity}},
@@ -112,7 +111,7 @@ CREATE TABLE outbox (
     payload         {{.json}} NOT NULL,
     state           TEXT NOT NULL CHECK (state IN ('queued', 'sending', 'doubt', 'sent', 'failed', 'silenced', 'stale')),
     tries           {{.bigint}} NOT NULL DEFAULT 0,
-    resent          {{.bool}} NOT NULL DEFAULT 0,
+    resent          {{.bool}} NOT NULL DEFAULT FALSE,
     due_at          {{.timestamp}} NOT NULL,
     expires_at      {{.timestamp}},
     provider_id     TEXT NOT NULL DEFAULT '',
