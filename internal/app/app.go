@@ -27,8 +27,9 @@ type App struct {
 	Tools []tool.Tool
 	Texts *wording.Catalogue
 
-	// Nouns are the business's own names that understanding may find in a text.
-	Nouns func(settings json.RawMessage) (map[string][]understand.Noun, error)
+	// Section reads the app's section of a tenant's definition, once for all
+	// turns of that version.
+	Section func(t *tenant.Tenant) (Section, error)
 	// Expect says what the thread was last asked, so that a bare "3" or "the
 	// second one" can be understood.
 	Expect func(node string, state json.RawMessage) understand.Expect
@@ -44,10 +45,26 @@ type App struct {
 	// Merge moves the app's rows of one contact to another, who turned out to be
 	// the same person.
 	Merge func(ctx context.Context, tx db.Tx, from, to ids.ContactID) error
+	// Person are the app's rows about one contact, $1, for those who ask what is
+	// kept of them.
+	Person []db.Selection
+	// Erase takes from the app's rows of a contact what tells who that is, and
+	// gives back what they held. What was agreed and paid stays.
+	Erase func(ctx context.Context, tx db.Tx, c ids.ContactID, now time.Time) error
 	// Apply writes the app's section of a tenant's definition into its tables.
 	Apply func(ctx context.Context, tx db.Tx, t *tenant.Tenant, now time.Time) error
 	// Check names every fault of the app's section of a definition.
 	Check func(t *tenant.Tenant) error
+}
+
+// Section is what an app made of its section of a definition. Turns share it
+// and change nothing in it.
+type Section struct {
+	// Nouns are the business's own names that understanding may find in a text,
+	// by kind.
+	Nouns map[string][]understand.Noun
+	// Settings are what the graph's steps read as graph.Facts.Settings.
+	Settings any
 }
 
 // Flow is a graph with its state erased to JSON.

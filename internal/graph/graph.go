@@ -51,7 +51,7 @@ type Facts struct {
 	Currency  string
 	Zone      *time.Location
 	Contact   ContactFacts
-	Settings  json.RawMessage // the app's own section of the tenant's definition
+	Settings  any // what the app made of its own section of the tenant's definition; never changed
 }
 
 // ContactFacts are what a step may read about the contact.

@@ -1,14 +1,45 @@
 package payment
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Times of a prompt, after it was sent. PromptLife is how long the question
 // stays on the payer's phone at most; the queries ask for a missing callback;
 // closeAfter leaves a callback two minutes after the prompt is gone.
+// BetweenPrompts is how long a phone is left alone after a prompt: a second one
+// sooner is answered by the provider as busy. It covers the time that the
+// provider may take to accept the prompt, and the prompt's life.
 const (
-	PromptLife = 90 * time.Second
-	closeAfter = PromptLife + 2*time.Minute
+	PromptLife     = 90 * time.Second
+	BetweenPrompts = 2 * time.Minute
+	closeAfter     = PromptLife + 2*time.Minute
 )
+
+// FreeAt returns from when on a phone may be sent another prompt, not after now
+// when it may be at once. on is what Ledger.OnPhone knows of it since
+// BetweenPrompts ago, whatever was to be paid: a payer who gave up one booking
+// and makes another still has the first question on the phone. Where a prompt is
+// still on its way, the answer is when to ask again.
+func FreeAt(on []Attempt, now time.Time) time.Time {
+	free := now
+	for _, a := range on {
+		from := a.CreatedAt
+		switch {
+		case a.Status == Created:
+			from = now
+		case a.Status == Withdrawn || a.Status == Succeeded || a.Outcome == Rejected:
+			continue // it was not sent, or its answer was the PIN
+		case a.SentAt.After(from):
+			from = a.SentAt
+		}
+		if at := from.Add(BetweenPrompts); at.After(free) {
+			free = at
+		}
+	}
+	return free
+}
 
 // queryAfter is the time from the sending of a prompt to its n-th query.
 func queryAfter(n int) (time.Duration, bool) {
@@ -65,7 +96,7 @@ func Withdraw(a Attempt, now time.Time) (Attempt, bool) {
 // NextQuery returns when to ask the provider about a prompt whose callback is
 // missing, never before now. It reports false when there is nothing to ask: the
 // attempt has ended, has no checkout id, or was asked often enough. Whoever asks
-// raises a.Queries.
+// counts it with Asked.
 func NextQuery(a Attempt, now time.Time) (time.Time, bool) {
 	after, more := queryAfter(a.Queries)
 	if a.Status != Prompted || a.CheckoutID == "" || !more {
@@ -76,6 +107,38 @@ func NextQuery(a Attempt, now time.Time) (time.Time, bool) {
 	}
 	return now, true
 }
+
+// NextCheck returns when to look at an attempt again: to ask the provider about
+// it, or to give it up; zero when it has ended.
+func NextCheck(a Attempt, now time.Time) time.Time {
+	if at, ask := NextQuery(a, now); ask {
+		return at
+	}
+	at, _ := CloseAt(a)
+	return at
+}
+
+// Asks reports what a check that has come is for at now: to ask the provider,
+// or to give the attempt up. Neither when its word came meanwhile.
+func Asks(a Attempt, now time.Time) (ask, giveUp bool) {
+	if _, ask := NextQuery(a, now); ask {
+		return true, false
+	}
+	at, waiting := CloseAt(a)
+	return false, waiting && !now.Before(at)
+}
+
+// Asked counts a query.
+func Asked(a Attempt) Attempt {
+	a.Queries++
+	return a
+}
+
+// Check tells one look at an attempt from all others: every change after which
+// the attempt is looked at again is to another state, or is another query. Two
+// looks may fall due at the same time, when CloseAt has passed before the
+// provider's answer is noted.
+func Check(a Attempt) string { return fmt.Sprintf("%s %d", a.Status, a.Queries) }
 
 // CloseAt returns when an attempt that was sent and had no word is given up. It
 // reports false when the attempt is not waiting for word.

@@ -95,3 +95,95 @@ func TestClose(t *testing.T) {
 		})
 	}
 }
+
+func TestFreeAt(t *testing.T) {
+	t.Parallel()
+	now := sentAt.Add(time.Minute)
+	for _, r := range []struct {
+		name   string
+		status payment.Status
+		change func(*payment.Attempt)
+		want   time.Duration // after now
+	}{
+		{"a prompt without word leaves the phone two minutes after it was sent", payment.Prompted, nil, time.Minute},
+		{"so does one whose answer was lost", payment.Unknown, nil, time.Minute},
+		{"a payer who declined is left alone as long", payment.Failed, nil, time.Minute},
+		{"what was sent late counts from then", payment.Sending, func(a *payment.Attempt) { a.SentAt = now }, 2 * time.Minute},
+		{"what is still to be sent counts from now", payment.Created, func(a *payment.Attempt) { a.SentAt = time.Time{} }, 2 * time.Minute},
+		{"a prompt that was paid is gone", payment.Succeeded, nil, 0},
+		{"money that does not fit does not say that it is", payment.Mismatched, nil, time.Minute},
+		{"one never sent is no reason to wait", payment.Withdrawn, nil, 0},
+		{"nor is one the provider refused", payment.Failed, func(a *payment.Attempt) { a.Outcome = payment.Rejected }, 0},
+		{"an old one is gone", payment.Prompted, func(a *payment.Attempt) {
+			a.CreatedAt = now.Add(-payment.BetweenPrompts)
+			a.SentAt = a.CreatedAt
+		}, 0},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			a := attempt(r.status)
+			if r.change != nil {
+				r.change(&a)
+			}
+			old := attempt(payment.Failed)
+			old.CreatedAt = old.CreatedAt.Add(-time.Hour)
+			old.SentAt = old.CreatedAt
+			for _, on := range [][]payment.Attempt{{a}, {a, old}, {old, a}} {
+				if got := payment.FreeAt(on, now); !got.Equal(now.Add(r.want)) {
+					t.Errorf("FreeAt = %s from now, want %s", got.Sub(now), r.want)
+				}
+			}
+		})
+	}
+	if got := payment.FreeAt(nil, now); !got.Equal(now) {
+		t.Errorf("a phone nobody asked is free at %s", got)
+	}
+}
+
+func TestChecks(t *testing.T) {
+	t.Parallel()
+	due := sentAt.Add(90*time.Second + 2*time.Minute)
+	for _, r := range []struct {
+		name   string
+		change func(*payment.Attempt)
+		now    time.Time
+		next   time.Time
+		ask    bool
+		giveUp bool
+	}{
+		{"a prompt is asked about", func(*payment.Attempt) {}, sentAt, sentAt.Add(25 * time.Second), true, false},
+		{"even when its time is over, while it was not asked often enough", func(*payment.Attempt) {}, due, due, true, false},
+		{"then it waits", func(a *payment.Attempt) { a.Queries = 3 }, due.Add(-time.Second), due, false, false},
+		{"and is given up", func(a *payment.Attempt) { a.Queries = 3 }, due, due, false, true},
+		{"what nobody can ask about waits", func(a *payment.Attempt) { a.Status = payment.Unknown }, sentAt, due, false, false},
+		{"and is given up as well", func(a *payment.Attempt) { a.Status = payment.Sending }, due.Add(time.Hour), due, false, true},
+		{"what has ended needs nothing", func(a *payment.Attempt) { a.Status = payment.Failed }, due, time.Time{}, false, false},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			a := attempt(payment.Prompted)
+			r.change(&a)
+			if got := payment.NextCheck(a, r.now); !got.Equal(r.next) {
+				t.Errorf("NextCheck = %s, want %s", got, r.next)
+			}
+			if ask, giveUp := payment.Asks(a, r.now); ask != r.ask || giveUp != r.giveUp {
+				t.Errorf("Asks = %v, %v; want %v, %v", ask, giveUp, r.ask, r.giveUp)
+			}
+		})
+	}
+	// Every check of an attempt is another one, also for the same time.
+	a, _ := payment.Begin(attempt(payment.Created), sentAt)
+	seen := map[string]bool{payment.Check(a): true}
+	for a = payment.Accept(a, payment.Accepted{CheckoutID: "ws_1"}); ; a = payment.Asked(a) {
+		if seen[payment.Check(a)] {
+			t.Errorf("%q names two checks", payment.Check(a))
+		}
+		seen[payment.Check(a)] = true
+		if ask, _ := payment.Asks(a, due); !ask {
+			break
+		}
+	}
+	if len(seen) != 5 {
+		t.Errorf("%d checks, want five", len(seen))
+	}
+}

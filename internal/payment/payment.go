@@ -144,8 +144,14 @@ type Ledger interface {
 	Update(ctx context.Context, tx db.Tx, a Attempt) error
 	// BySubject returns the attempts for a subject, newest first.
 	BySubject(ctx context.Context, q db.Q, subject string) ([]Attempt, error)
+	// OnPhone returns the attempts for a payer's phone that are live, or were
+	// made or sent at since or later, newest first.
+	OnPhone(ctx context.Context, q db.Q, phone string, since time.Time) ([]Attempt, error)
 	// ByID returns an attempt or a fault.NotFound.
 	ByID(ctx context.Context, q db.Q, id string) (Attempt, error)
+	// Locked is ByID that keeps others from changing the attempt until the
+	// transaction ends.
+	Locked(ctx context.Context, tx db.Tx, id string) (Attempt, error)
 }
 
 // EffectPrompt is the effect that sends a created attempt to the payer's

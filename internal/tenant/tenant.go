@@ -83,7 +83,8 @@ type Tenant struct {
 	Version    int64           `json:"version"`  // raised on every change; recorded with each turn
 }
 
-// Location returns the business's zone. A definition with an unknown zone never
+// Location reads the business's zone, which costs the reading of a file: who
+// needs it often keeps it. A definition with an unknown zone never
 // becomes a Tenant, so the fallback to UTC is for zero values only.
 func (t *Tenant) Location() *time.Location {
 	loc, err := time.LoadLocation(t.TimeZone)

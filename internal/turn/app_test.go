@@ -12,6 +12,7 @@ import (
 	"github.com/ratiba/ratiba/internal/app"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/payment"
+	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/understand"
 	"github.com/ratiba/ratiba/internal/wording"
 )
@@ -140,7 +141,8 @@ func fakeApp(t *testing.T, version int) app.App {
 	}
 	return app.App{
 		Name: "fake", Flow: app.Erase(g, nil), Texts: texts,
-		Expect: func(string, json.RawMessage) understand.Expect { return understand.Expect{} },
+		Section: func(*tenant.Tenant) (app.Section, error) { return app.Section{}, nil },
+		Expect:  func(string, json.RawMessage) understand.Expect { return understand.Expect{} },
 		Owns: func(raw json.RawMessage, subject string) bool {
 			var s state
 			return json.Unmarshal(raw, &s) == nil && s.Subject != "" && s.Subject == subject

@@ -2,7 +2,9 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 
@@ -117,7 +119,20 @@ func (r *run) armTTL() {
 
 func (r *run) close() {
 	r.th.ClosedAt, r.th.Pending = r.now, nil
+	if h := r.th.Handoff; h != nil {
+		r.postMissed(r.claim.Key, h.Missed) // handed back, and not yet heard by the graph
+	}
 	r.timers = append(r.timers, TimerRow{Mailbox: r.claim.Key, Scope: r.th.ID, Name: TTLTimer})
+}
+
+// postMissed keeps payments that came under a human from being closed away
+// with the chat.
+func (r *run) postMissed(key ids.MailboxKey, missed []json.RawMessage) {
+	for i, raw := range missed {
+		r.posts = append(r.posts, Posted{
+			Mailbox: key, Event: mailbox.Event{Kind: mailbox.Missed, Data: raw}, Dedupe: fmt.Sprintf("missed:%s:%d", r.turnID, i),
+		})
+	}
 }
 
 // build assembles the commit of what was decided.
@@ -125,7 +140,7 @@ func (r *run) build() error {
 	r.commit = Commit{
 		Claim: r.claim, Batch: r.batch, TurnID: r.turnID, Started: r.batch.Items[0].ReceivedAt, Now: r.now,
 		Contact: r.contact, Other: r.other, OtherBefore: r.otherBefore, Withdraw: r.withdraw, Events: r.posts,
-		Timers: r.timers, Tasks: r.tasks, Tools: r.tools, Signal: r.signal,
+		Timers: r.timers, Tasks: r.tasks, Tools: r.tools, Signal: r.signal, Due: r.now,
 	}
 	if r.opens {
 		r.commit.Thread, r.commit.Before = r.th, r.before.Version

@@ -170,12 +170,7 @@ func (r *run) command(ctx context.Context, cmd handoff.Command) error {
 		})
 	case handoff.End:
 		next.Driver, next.ClosedAt = thread.AgentDriving, r.now
-		for i, raw := range th.Handoff.Missed { // money is not closed away with the chat
-			r.posts = append(r.posts, Posted{
-				Mailbox: th.Mailbox, Event: mailbox.Event{Kind: mailbox.Missed, Data: raw},
-				Dedupe: fmt.Sprintf("missed:%s:%d", r.turnID, i),
-			})
-		}
+		r.postMissed(th.Mailbox, th.Handoff.Missed) // money is not closed away with the chat
 	case handoff.Take, handoff.Help, handoff.Unknown:
 	}
 	r.change(&next, th.Version, false)

@@ -61,7 +61,7 @@ func (r *run) settleInside(ctx context.Context, tx db.Tx) error {
 	if s == nil || !s.changed {
 		return nil
 	}
-	a, err := r.e.cfg.Payments.ByID(ctx, tx, s.attempt.ID)
+	a, err := r.e.cfg.Payments.Locked(ctx, tx, s.attempt.ID)
 	if err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (r *run) paymentUnderHuman(ctx context.Context, told payment.Settled, raw j
 // stepPayment takes a payment event through the graph: on the thread that owns
 // what was paid for, else on a state of its own that opens no thread.
 func (r *run) stepPayment(ctx context.Context, raw json.RawMessage) error {
-	var told payment.Settled
-	if err := json.Unmarshal(raw, &told); err != nil {
+	told, raw, err := r.receipted(ctx, raw)
+	if err != nil {
 		return fmt.Errorf("read payment event: %w", err)
 	}
 	r.in = graph.Input{Language: r.th.Language, LanguageConfidence: 1, Confidence: 1, Event: &graph.Event{
@@ -139,6 +139,25 @@ func (r *run) stepPayment(ctx context.Context, raw json.RawMessage) error {
 	return r.tell(ctx, s, outbox.Payment)
 }
 
+// receipted reads a payment event. A query says that money came and brings no
+// receipt; where the event has waited, a callback may have brought it since.
+func (r *run) receipted(ctx context.Context, raw json.RawMessage) (told payment.Settled, now json.RawMessage, err error) {
+	if err := json.Unmarshal(raw, &told); err != nil {
+		return told, nil, err
+	}
+	if told.Kind != payment.Success || told.Receipt != "" || told.Mismatch {
+		return told, raw, nil
+	}
+	err = r.b.Store.Read(ctx, func(q db.Q) error {
+		a, err := r.e.cfg.Payments.ByID(ctx, q, told.AttemptID)
+		if a.Status == payment.Succeeded {
+			told.Receipt = a.Receipt
+		}
+		return err
+	})
+	return told, encode(told), err
+}
+
 // missedTurn acts on a payment that came under a human who then closed the
 // chat; under another human it waits on.
 func (r *run) missedTurn(ctx context.Context) error {
@@ -155,7 +174,7 @@ func (r *run) paymentCheck() {
 	id := strings.TrimPrefix(r.batch.Event().Name, PaymentCheck)
 	r.effects = append(r.effects, outbox.Row{
 		Lane: string(r.snap.Contact.ID) + ":payments", Kind: payment.EffectQuery, Origin: outbox.Payment,
-		Key: "query:" + id + ":" + r.batch.Items[0].ReceivedAt.Format(time.RFC3339Nano), ContactID: r.snap.Contact.ID,
+		Key: "query:" + id + ":" + string(r.turnID), ContactID: r.snap.Contact.ID,
 		Payload: encode(payment.EffectPayload{AttemptID: id}),
 	})
 }

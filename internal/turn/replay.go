@@ -14,6 +14,13 @@ import (
 	"github.com/ratiba/ratiba/internal/mailbox"
 )
 
+// ErasedInputs are the recorded inputs of a turn of somebody whose data was
+// erased.
+const ErasedInputs = `{"erased":true}`
+
+// ErrErased is Replay's answer to such a turn.
+var ErrErased = errors.New("turn: what it was computed from was erased with a person's data, so it cannot be replayed")
+
 // recorded is everything a turn was computed from. With the tenant's settings
 // of that version it computes the same again.
 type recorded struct {
@@ -32,6 +39,7 @@ type recorded struct {
 	Reads     graph.Results           `json:"reads"`
 	Conflicts map[string]graph.Result `json:"conflicts"`
 	Taken     bool                    `json:"receipt_taken,omitempty"`
+	Erased    bool                    `json:"erased,omitempty"`
 }
 
 // other is what a turn read beyond its own mailbox: a customer an admin takes
@@ -81,11 +89,15 @@ func digest(c Commit, writes []graph.Write) (string, error) {
 
 // Replay computes a recorded turn again, without store, clock, model or
 // network, and returns the digest of what it decides now: the same as the
-// recorded one unless the code or the tenant's settings differ (P12).
+// recorded one unless the code or the tenant's settings differ (P12). A turn
+// whose inputs were erased is answered with ErrErased.
 func (e *Engine) Replay(ctx context.Context, b Business, inputs json.RawMessage) (string, error) {
 	var rec recorded
 	if err := json.Unmarshal(inputs, &rec); err != nil { //nolint:musttag // as recorded.
 		return "", fmt.Errorf("read recorded turn: %w", err)
+	}
+	if rec.Erased {
+		return "", ErrErased
 	}
 	r := &run{
 		e: e, b: b, claim: mailbox.Claim{Key: rec.Key}, snap: rec.Snapshot, batch: mailbox.Batch{Items: rec.Batch},

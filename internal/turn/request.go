@@ -13,7 +13,7 @@ import (
 func (r *run) requestTurn(ctx context.Context) error {
 	// No model is asked, but the answer is in the language of the request.
 	in := understand.Tier0(understand.Request{
-		Messages: r.batch.Messages(), Now: r.now, Zone: r.b.Tenant.Location(), Region: r.b.Tenant.Country, Locale: r.b.Tenant.Locale,
+		Messages: r.batch.Messages(), Now: r.now, Zone: r.b.zone, Region: r.b.Tenant.Country, Locale: r.b.Tenant.Locale,
 		Previous: r.previous(),
 	})
 	r.th.Language, r.contact.Language = in.Language, in.Language

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -122,7 +123,7 @@ func texts(messages []message.Inbound) string {
 // pacing holds back a turn that may ask a model when its contact had too many
 // of late: it is told so once, and what it wrote is stored. The rate is taken
 // from once, however often the turn is computed.
-func (r *run) pacing(p path) path {
+func (r *run) pacing(ctx context.Context, p path) path {
 	if p != pathSteps || r.paced != pathNothing {
 		if p == pathSteps {
 			return r.paced
@@ -131,9 +132,9 @@ func (r *run) pacing(p path) path {
 	}
 	who, now := string(r.b.Tenant.ID)+"/"+string(r.snap.Contact.ID), r.e.cfg.Real.Now()
 	r.paced = pathSteps
-	if r.e.pace.Take(who, now) > 0 {
+	if r.e.pace.Take(ctx, who, now) > 0 {
 		r.paced = pathQuiet
-		if r.e.told.Take(who, now) == 0 {
+		if r.e.told.Take(ctx, who, now) == 0 {
 			r.paced = pathSlow
 		}
 	}

@@ -89,7 +89,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	rows, err := s.Tenant(t.Context(), "01TENANT", "fake")
+	rows, err := s.Tenant("01TENANT", "fake")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,13 +109,13 @@ func newWorld(t *testing.T) *world {
 		Understander: w.reader, Texts: texts, Payments: store.Payments{}, Clock: w.clock, Real: w.clock,
 		Logger: slog.New(slog.NewJSONHandler(w.log, nil)), Typing: func(turn.Business, string, string) {},
 	})
-	w.b = turn.Business{
-		Tenant: &tenant.Tenant{
-			ID: "01TENANT", Slug: "spa", Name: "The Spa", Assistant: "Savannah", Locale: "en", Country: "KE", TimeZone: "Africa/Nairobi",
-			Numbers: []tenant.Number{{ID: "100"}, {ID: "200"}}, Thresholds: tenant.BaseThresholds("spa"),
-			Admins: []tenant.Admin{{Name: "Wangu", Phone: wangu, Language: "en"}, {Name: "Otis", Phone: otis, Language: "en"}},
-		},
-		App: fakeApp(t, 1), Tools: w.tools(), Store: w.Turns,
+	w.b, err = turn.NewBusiness(&tenant.Tenant{
+		ID: "01TENANT", Slug: "spa", Name: "The Spa", Assistant: "Savannah", Locale: "en", Country: "KE", TimeZone: "Africa/Nairobi",
+		Numbers: []tenant.Number{{ID: "100"}, {ID: "200"}}, Thresholds: tenant.BaseThresholds("spa"),
+		Admins: []tenant.Admin{{Name: "Wangu", Phone: wangu, Language: "en"}, {Name: "Otis", Phone: otis, Language: "en"}},
+	}, fakeApp(t, 1), w.tools(), w.Turns)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return w
 }
@@ -176,21 +176,25 @@ func (w *world) tap(from, choice string) {
 	w.deliver(message.Inbound{Kind: message.Button, Choice: choice, Text: "Yes"}, from)
 }
 
-// run handles everything that is due and returns how many turns committed.
+// run handles everything that is due and returns how many turns committed. Like
+// the pump, it looks again only when a claim or a turn said so.
 func (w *world) run() (committed int) {
 	w.Helper()
 	for range 200 {
-		claims, _, err := w.ClaimMailboxes(w.Context(), w.clock.Now(), w.clock.Now(), 10)
+		claims, next, err := w.ClaimMailboxes(w.Context(), w.clock.Now(), w.clock.Now(), 10)
 		if err != nil {
 			w.Fatal(err)
 		}
-		if len(claims) == 0 {
-			return committed
-		}
+		wakes := []time.Time{next}
 		for _, c := range claims {
-			if w.engine.Handle(w.Context(), w.b, c) {
+			done, due := w.engine.Handle(w.Context(), w.b, c)
+			if done {
 				committed++
 			}
+			wakes = append(wakes, due)
+		}
+		if !slices.ContainsFunc(wakes, func(at time.Time) bool { return !at.IsZero() && !at.After(w.clock.Now()) }) {
+			return committed
 		}
 	}
 	w.Fatal("the mailboxes do not come to rest")

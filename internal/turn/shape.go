@@ -139,7 +139,7 @@ func (r *run) render(lang, key string, facts map[string]any) (string, error) {
 		"now": r.now, "business": r.b.Tenant.Name, "assistant": r.b.Tenant.Assistant,
 	}
 	maps.Copy(all, facts)
-	text, err := texts.Render(lang, key, r.b.Tenant.Location(), all)
+	text, err := texts.Render(lang, key, r.b.zone, all)
 	if err != nil {
 		return "", fmt.Errorf("shape %s: %w", key, err)
 	}
@@ -162,7 +162,7 @@ func (r *run) phrase(ctx context.Context, say graph.Say, draft, lang string) str
 	if r.replay != nil {
 		return r.rephrase(draft)
 	}
-	text, call, ok := r.e.cfg.Understander.Shape(ctx, role, facts, draft, lang, r.origin())
+	text, call, ok := r.e.cfg.Understander.Shape(ctx, role, facts, draft, lang, r.origin(r.expect()))
 	if call != "" {
 		r.calls = append(r.calls, call)
 	}

@@ -89,10 +89,10 @@ func (r *run) write(w graph.Write) (graph.Name, *graph.Result) {
 func (r *run) facts() graph.Facts {
 	t := r.b.Tenant
 	return graph.Facts{
-		Tenant: t.Slug, Business: t.Name, Assistant: t.Assistant, Locale: t.Locale, Currency: t.Currency, Zone: t.Location(),
+		Tenant: t.Slug, Business: t.Name, Assistant: t.Assistant, Locale: t.Locale, Currency: t.Currency, Zone: r.b.zone,
 		Contact: graph.ContactFacts{
 			ID: string(r.snap.Contact.ID), Name: r.snap.Contact.Name, Phone: r.snap.Contact.Phone(), Payer: r.snap.Contact.Payer(),
 		},
-		Settings: t.Settings,
+		Settings: r.b.section.Settings,
 	}
 }

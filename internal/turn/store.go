@@ -120,6 +120,9 @@ type Commit struct {
 	// Cost is set by Store.Commit: what the turn's model calls cost, discarded
 	// ones included.
 	Cost money.Pico
+	// Due is when the mailbox is due next, zero when nothing waits in it. It is
+	// the turn's own time, which is safe, until Store.Commit knows better.
+	Due time.Time `json:"-"` // decides nothing, so it is in no digest
 	// Signal marks this turn's classifications as failed, for those who judge the
 	// classifier: "" for none.
 	Signal string

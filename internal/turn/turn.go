@@ -17,12 +17,14 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/app"
 	"github.com/ratiba/ratiba/internal/clock"
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/coord"
+	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/llm"
@@ -46,7 +48,7 @@ const (
 const (
 	maxSteps     = 40
 	maxConflicts = 3
-	deadline     = 45 * time.Second // real time, under the lease
+	deadline     = 45 * time.Second // real time; the lease is extended meanwhile
 	// understandTime is what models have of it; after that code's reading stands.
 	understandTime = 25 * time.Second
 	answerLife     = 15 * time.Minute // after which an unsent answer is stale
@@ -69,13 +71,27 @@ type Understander interface {
 	Shape(ctx context.Context, role llm.Role, facts []string, draft, lang string, ids understand.IDs) (text, callID string, ok bool)
 }
 
-// Business is one tenant as turns see it.
+// Business is one version of a tenant's definition as turns see it. NewBusiness
+// makes one; its store may be another's.
 type Business struct {
 	Tenant *tenant.Tenant
 	App    app.App
 	Tools  *tool.Registry
-	Nouns  map[string][]understand.Noun
 	Store  Store
+
+	// What each turn would else read out of the definition again.
+	zone    *time.Location
+	section app.Section
+}
+
+// NewBusiness reads a definition for turns. An error is a fault of the app's
+// section.
+func NewBusiness(t *tenant.Tenant, a app.App, tools *tool.Registry, s Store) (Business, error) {
+	section, err := a.Section(t)
+	if err != nil {
+		return Business{}, fmt.Errorf("read the section of %s: %w", a.Name, err)
+	}
+	return Business{Tenant: t, App: a, Tools: tools, Store: s, zone: t.Location(), section: section}, nil
 }
 
 // Config is what an Engine needs.
@@ -91,21 +107,26 @@ type Config struct {
 	// Typing shows the sender that an answer is being prepared. It must not
 	// block. Nil shows nothing.
 	Typing func(b Business, number, providerID string)
+	// Buckets count a contact's turns; of this process alone when nil.
+	Buckets coord.Buckets
 }
 
 // Engine runs turns. It is safe for concurrent use; the mailbox's lease keeps
 // two turns of one contact apart.
 type Engine struct {
 	cfg  Config
-	pace *coord.Limiter // turns of a contact that may ask a model
-	told *coord.Limiter // how often a contact beyond it is told so
+	pace coord.Taker // turns of a contact that may ask a model
+	told coord.Taker // how often a contact beyond it is told so
 }
 
 // New returns an engine.
 func New(cfg Config) *Engine {
+	if cfg.Buckets == nil {
+		cfg.Buckets = coord.NewLocal(cfg.Real)
+	}
 	return &Engine{
-		cfg: cfg, pace: coord.NewLimiter(coord.Rate{Every: turnEvery, Burst: turnBurst}),
-		told: coord.NewLimiter(coord.Rate{Every: slowTold, Burst: 1}),
+		cfg: cfg, pace: cfg.Buckets.Bucket("turns", coord.Rate{Every: turnEvery, Burst: turnBurst}),
+		told: cfg.Buckets.Bucket("told", coord.Rate{Every: slowTold, Burst: 1}),
 	}
 }
 
@@ -121,29 +142,54 @@ type conflict struct {
 func (c *conflict) Error() string { return "turn: write refused: " + c.result.Code }
 
 // Handle takes the next batch of a claimed mailbox through a turn and gives
-// the mailbox back. It reports whether a turn was committed.
-func (e *Engine) Handle(ctx context.Context, b Business, claim mailbox.Claim) bool {
+// the mailbox back. It reports whether a turn was committed, and when the
+// tenant's mailboxes are to be looked at for what it left: never when zero, now
+// when it cannot tell.
+//
+// A turn that fails because its process stops, or because the database is away,
+// is nobody's fault and counts as no try.
+func (e *Engine) Handle(ctx context.Context, b Business, claim mailbox.Claim) (committed bool, due time.Time) {
+	working := ctx
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	r := &run{e: e, b: b, claim: claim, seed: ids.NewSeed()}
-	done, err := r.attempt(ctx)
+	committed, err := r.attempt(ctx)
 	if err == nil || errors.Is(err, ErrLost) {
-		return done
+		return committed, r.next(committed)
 	}
 	r.log(ctx, slog.LevelError, "turn.failed", slog.String("error", err.Error()), slog.Int("tries", claim.Tries+1))
 	// The deadline may be what failed; giving the mailbox back must not fail with it.
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	poisoned := len(r.batch.Items) > 0 && (claim.Tries+1 >= mailbox.MaxTries || errors.Is(err, errCrashes))
-	if poisoned {
+	poisoned := false
+	switch now := e.cfg.Clock.Now(); {
+	case working.Err() != nil:
+		err = b.Store.Release(ctx, claim, now, false)
+	case db.IsAway(err):
+		err = b.Store.Release(ctx, claim, now.Add(time.Second), false)
+	case len(r.batch.Items) > 0 && (claim.Tries+1 >= mailbox.MaxTries || errors.Is(err, errCrashes)):
+		poisoned = true
 		err = r.poison(ctx)
-	} else {
-		err = b.Store.Release(ctx, claim, e.cfg.Clock.Now().Add(time.Second<<min(claim.Tries, maxBackoff)), true)
+	default:
+		err = b.Store.Release(ctx, claim, now.Add(time.Second<<min(claim.Tries, maxBackoff)), true)
 	}
 	if err != nil && !errors.Is(err, ErrLost) {
 		r.log(ctx, slog.LevelError, "turn.release_failed", slog.String("error", err.Error()))
 	}
-	return poisoned && err == nil
+	committed = poisoned && err == nil
+	return committed, r.next(committed)
+}
+
+// next is when the tenant's mailboxes are to be looked at again. A commit knows
+// when its own is due; other mailboxes it touched may be due at once, and so
+// may one that came back without a commit: whoever was woken for it meanwhile
+// found it leased.
+func (r *run) next(committed bool) time.Time {
+	foreign := func(t TimerRow) bool { return t.Mailbox != r.claim.Key }
+	if !committed || len(r.commit.Events) > 0 || slices.ContainsFunc(r.commit.Timers, foreign) {
+		return r.e.cfg.Clock.Now()
+	}
+	return r.commit.Due
 }
 
 // attempt reruns the turn until it commits, its mailbox is lost, or it fails.
@@ -287,17 +333,18 @@ func (r *run) load(ctx context.Context) (time.Time, error) {
 	}
 	r.turnID = turnID(r.claim.Key, r.batch.Items[0])
 	r.begin()
-	r.path = r.pacing(r.resolve())
+	r.path = r.pacing(ctx, r.resolve())
 	r.stage(ctx, "resolve", start)
 	return due, nil
 }
 
 // turnID names the turn after the first thing it takes, so that a turn that
-// runs again after a crash finds the model answers it has already paid for.
+// runs again after a crash finds the model answers it has already paid for. A
+// timer that was set again for the time it had before is told by its data.
 func turnID(key ids.MailboxKey, first mailbox.Item) ids.TurnID {
 	name := fmt.Sprintf("%s/%d", key, first.Seq)
 	if first.Seq == 0 {
-		name = fmt.Sprintf("%s/%s/%s/%d", key, first.Event.Scope, first.Event.Name, first.ReceivedAt.UnixMicro())
+		name = fmt.Sprintf("%s/%s/%s/%d/%s", key, first.Event.Scope, first.Event.Name, first.ReceivedAt.UnixMicro(), first.Event.Data)
 	}
 	return ids.TurnID(ids.NewSource(sha256.Sum256([]byte(name)), first.ReceivedAt).New())
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/mailbox"
@@ -43,7 +45,7 @@ func TestP4ANewerMessageSupersedesTwiceAtMost(t *testing.T) {
 	if err != nil || len(claims) != 1 {
 		t.Fatalf("claims %v, %v", claims, err)
 	}
-	if !w.engine.Handle(t.Context(), w.b, claims[0]) {
+	if done, _ := w.engine.Handle(t.Context(), w.b, claims[0]); !done {
 		t.Fatal("the talkative customer is not answered")
 	}
 	if w.reader.reads != 3 {
@@ -100,6 +102,51 @@ func TestACrashLoopIsPutAside(t *testing.T) {
 	w.hears(amina, "something went wrong")
 	w.want("poison", "SELECT kind FROM tasks")
 	w.replays()
+}
+
+// away is a store whose database cannot be reached for a commit.
+type away struct {
+	turn.Store
+	stop func()
+}
+
+func (a away) Commit(context.Context, *turn.Commit, func(context.Context, db.Tx) error) error {
+	if a.stop != nil {
+		a.stop()
+		return context.Canceled
+	}
+	return fmt.Errorf("commit: %w", io.ErrUnexpectedEOF)
+}
+
+func TestWhatIsNobodysFaultCountsAsNoTry(t *testing.T) {
+	t.Parallel()
+	for name, stopping := range map[string]bool{"the database is away": false, "the process stops": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.write(amina, "hello")
+			for range mailbox.MaxTries + 1 {
+				ctx, cancel := context.WithCancel(t.Context())
+				b, broken := w.b, away{Store: w.b.Store}
+				if stopping {
+					broken.stop = cancel
+				}
+				b.Store = broken
+				claims, _, err := w.ClaimMailboxes(t.Context(), w.clock.Now(), w.clock.Now(), 1)
+				if err != nil || len(claims) != 1 || claims[0].Tries != 0 || claims[0].Crashes != 0 {
+					t.Fatalf("claims %+v, %v; want one that was never tried", claims, err)
+				}
+				if done, _ := w.engine.Handle(ctx, b, claims[0]); done {
+					t.Fatal("a turn was committed without a database")
+				}
+				cancel()
+				w.clock.Add(time.Second)
+			}
+			w.run()
+			w.hears(amina, "hello")
+			w.want("0", "SELECT COUNT(*) FROM tasks")
+		})
+	}
 }
 
 func TestAConfirmationIsAYesToItsQuestion(t *testing.T) {
@@ -434,5 +481,56 @@ func TestAMailboxThatCannotBeReadRests(t *testing.T) {
 		if rest := u.due.Sub(noon); rest < time.Second || rest > time.Hour {
 			t.Errorf("after %d tries it rests %v", tries, rest)
 		}
+	}
+}
+
+// settledAt is a store whose commits leave the mailbox due at a given time.
+type settledAt struct {
+	turn.Store
+	due time.Time
+}
+
+func (s settledAt) Commit(ctx context.Context, c *turn.Commit, inside func(context.Context, db.Tx) error) error {
+	err := s.Store.Commit(ctx, c, inside)
+	c.Due = s.due
+	return err
+}
+
+func TestATurnSaysWhenToLookAgain(t *testing.T) {
+	t.Parallel()
+	later := noon.Add(time.Minute)
+	tests := []struct {
+		name, from, text string
+		due              time.Time // of the mailbox, as the commit left it
+		lost             bool      // the lease is another's
+		want             time.Time
+	}{
+		{"a timer runs", amina, "hello", later, false, later},
+		{"something waits", amina, "hello", noon, false, noon},
+		{"nothing waits", amina, "hello", time.Time{}, false, time.Time{}},
+		{"the lease was lost", amina, "hello", later, true, noon},
+		{"another mailbox was posted to", wangu, "/done", later, false, noon},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.say(amina, "hello")
+			w.say(amina, "could I speak to a person?")
+			w.say(wangu, "/take "+w.thread(amina).Handoff.Code)
+			w.write(tc.from, tc.text)
+			claims, _, err := w.ClaimMailboxes(t.Context(), noon, noon, 10)
+			if err != nil || len(claims) != 1 {
+				t.Fatalf("claims %v, %v", claims, err)
+			}
+			if tc.lost {
+				claims[0].Token = "another's"
+			}
+			w.b.Store = settledAt{w.Turns, tc.due}
+			committed, due := w.engine.Handle(t.Context(), w.b, claims[0])
+			if committed == tc.lost || !due.Equal(tc.want) {
+				t.Errorf("committed %t, look again at %v; want %t, %v", committed, due, !tc.lost, tc.want)
+			}
+		})
 	}
 }

@@ -48,10 +48,11 @@ func (r *run) understand(ctx context.Context) error {
 	}
 	within, cancel := context.WithTimeout(ctx, understandTime)
 	defer cancel()
+	expect := r.expect()
 	in, calls, err := r.e.cfg.Understander.Understand(within, understand.Request{
-		Messages: msgs, Now: r.now, Zone: r.b.Tenant.Location(), Region: r.b.Tenant.Country, Locale: r.b.Tenant.Locale,
-		Previous: r.previous(), Nouns: r.b.Nouns, Expect: r.b.App.Expect(r.th.Node, r.th.State),
-	}, r.origin())
+		Messages: msgs, Now: r.now, Zone: r.b.zone, Region: r.b.Tenant.Country, Locale: r.b.Tenant.Locale,
+		Previous: r.previous(), Nouns: r.b.section.Nouns, Expect: expect,
+	}, r.origin(expect))
 	if late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil; err != nil && !late {
 		return fmt.Errorf("understand: %w", err)
 	} // when models took too long, what code read stands
@@ -69,13 +70,16 @@ func (r *run) previous() string {
 	return r.snap.Contact.Language
 }
 
+// expect says what the thread was last asked.
+func (r *run) expect() understand.Expect { return r.b.App.Expect(r.th.Node, r.th.State) }
+
 // origin says what a model call belongs to and in whose name it speaks.
-func (r *run) origin() understand.IDs {
+func (r *run) origin(expect understand.Expect) understand.IDs {
 	t := r.b.Tenant
 	return understand.IDs{
 		Tenant: t.ID, Thread: r.conversation(), Turn: r.turnID,
 		Voice: understand.Voice{Assistant: t.Assistant, Business: t.Name, HouseRules: t.HouseRules, Locale: t.Locale},
-		Said:  r.in.Text, Expecting: strings.Join(r.b.App.Expect(r.th.Node, r.th.State).Slots, ", "), Attempt: r.th.Counters.SlotReprompts,
+		Said:  r.in.Text, Expecting: strings.Join(expect.Slots, ", "), Attempt: r.th.Counters.SlotReprompts,
 	}
 }
 

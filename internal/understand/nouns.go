@@ -166,7 +166,8 @@ func settle(finds []find) (graph.Entity, []int) {
 // fit tries one name. Only a word that can name something by itself, or two
 // words together, or the answer to what was asked, counts as a find.
 func (r *reading) fit(name string, durations []lex.Duration, asked bool) find {
-	toks := lex.Tokens(name)
+	r.tried = lex.Append(r.tried[:0], name)
+	toks := r.tried
 	lengths := lex.Durations(toks)
 	f := find{quality: 1}
 	total, strong := 0, asked

@@ -25,9 +25,10 @@ type reading struct {
 	burst  burst
 	text   string
 	toks   []lex.Token
-	known  []bool   // tokens that something was made of, or that mean nothing here
-	called lex.Span // the tokens of a name that was given with an introduction
-	named  lex.Span // capitalised words that stand before a phone number
+	tried  []lex.Token // the name that fit tries; its room is used again
+	known  []bool      // tokens that something was made of, or that mean nothing here
+	called lex.Span    // the tokens of a name that was given with an introduction
+	named  lex.Span    // capitalised words that stand before a phone number
 	in     graph.Input
 	long   bool // the text was cut
 	picked bool // a typed choice

@@ -42,17 +42,23 @@ func New(payments payment.Ledger) (app.App, error) {
 	}
 	return app.App{
 		Name: Name, Flow: app.Erase(g, nil), Tools: tools.All(payments), Texts: texts,
-		Nouns: nouns, Expect: expect(texts), Owns: owns, Close: release,
+		Section: section, Expect: expect(texts), Owns: owns, Close: release,
 		Migrations: bookingsql.Migrations(), Merge: bookingsql.Merge, Apply: apply, Check: check,
+		Person: bookingsql.Person(), Erase: bookingsql.Erase,
 	}, nil
 }
 
-// nouns are the services and people of a business, by every name they go by.
-func nouns(settings json.RawMessage) (map[string][]understand.Noun, error) {
-	s, err := calendar.ParseSettings(settings)
+// section reads a business's settings and the names in them.
+func section(t *tenant.Tenant) (app.Section, error) {
+	s, err := calendar.ParseSettings(t.Settings)
 	if err != nil {
-		return nil, err
+		return app.Section{}, err
 	}
+	return app.Section{Nouns: nouns(s), Settings: s.In(t.Currency)}, nil
+}
+
+// nouns are the services and people of a business, by every name they go by.
+func nouns(s calendar.Settings) map[string][]understand.Noun {
 	out := map[string][]understand.Noun{}
 	for _, sv := range s.Services {
 		if sv.Hidden {
@@ -69,7 +75,7 @@ func nouns(settings json.RawMessage) (map[string][]understand.Noun, error) {
 		out[understand.KindStaff] = append(out[understand.KindStaff],
 			understand.Noun{ID: st.ID, Names: append([]string{st.Name}, st.Aliases...)})
 	}
-	return out, nil
+	return out
 }
 
 // expect says what a thread was last asked and what was there to tap, in the

@@ -57,9 +57,9 @@ func TestTheToolsAreComplete(t *testing.T) {
 	}
 }
 
-func TestNounsAreWhatPeopleMaySay(t *testing.T) {
+func TestSectionIsWhatPeopleMaySayAndStepsRead(t *testing.T) {
 	t.Parallel()
-	got, err := newApp(t).Nouns(json.RawMessage(settings))
+	got, err := newApp(t).Section(&tenant.Tenant{Settings: json.RawMessage(settings), Currency: "KES"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,11 +67,14 @@ func TestNounsAreWhatPeopleMaySay(t *testing.T) {
 		understand.KindService: {{ID: "cut", Names: []string{"Haircut", "Kunyoa", "trim"}}},
 		understand.KindStaff:   {{ID: "otieno", Names: []string{"Otieno", "Oti"}}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got.Nouns); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := newApp(t).Nouns(json.RawMessage(`{"services": 3}`)); err == nil {
-		t.Error("settings that make no sense have nouns")
+	if s, ok := got.Settings.(calendar.Settings); !ok || len(s.Services) == 0 || s.Services[0].Price.Currency != "KES" {
+		t.Errorf("steps read %v, want settings with amounts in the business's currency", got.Settings)
+	}
+	if _, err := newApp(t).Section(&tenant.Tenant{Settings: json.RawMessage(`{"services": 3}`)}); err == nil {
+		t.Error("a section that makes no sense is read")
 	}
 }
 

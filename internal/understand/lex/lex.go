@@ -100,8 +100,11 @@ func plain(s string) bool {
 }
 
 // Tokens cuts a cleaned text.
-func Tokens(s string) []Token {
-	out := make([]Token, 0, len(s)/4+4)
+func Tokens(s string) []Token { return Append(make([]Token, 0, len(s)/4+4), s) }
+
+// Append cuts a cleaned text and appends its tokens to out, for who cuts many
+// short ones.
+func Append(out []Token, s string) []Token {
 	last := -1
 	add := func(k Kind, from, to int) {
 		raw := s[from:to]

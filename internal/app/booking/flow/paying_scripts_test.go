@@ -53,6 +53,28 @@ var payingScripts = []script{
 		k.yes()
 		k.hears("pay.sent")
 	}},
+	{"a booking made while a given-up one's prompt is on the phone waits for it", func(k *talk) {
+		toPrompt(k)
+		k.send(graph.Input{Intent: graph.Cancel})
+		k.yes()
+		k.hears("pay.cancelled")
+		old := k.gone()
+		k.world.refuse[calendar.PushPayment] = refusal(k.t, calendar.PromptTooSoon, calendar.PromptWait{Until: k.now.Add(90 * time.Second)})
+		toSummary(k)
+		k.yes()
+		k.hears("pay.too_soon")
+		k.at(flow.PaymentFailed)
+		k.pays(func(p *payment.Settled) { p.Subject, p.Receipt = old, "" })
+		k.hears("pay.refund", "@admin.refund")
+		if len(k.tasks) != 1 || k.tasks[0].Key != "refund:"+old {
+			k.t.Errorf("tasks %+v, want one by what was paid for", k.tasks)
+		}
+		k.rings("prompt")
+		k.hears("pay.retry_now")
+		k.yes()
+		k.hears("pay.sent")
+		k.statuses(calendar.Cancelled, calendar.PendingPayment)
+	}},
 	{"a prompt that is still on the phone is not sent twice", func(k *talk) {
 		toPrompt(k)
 		k.fails(payment.Busy)

@@ -181,11 +181,7 @@ type business struct {
 }
 
 func about(i in) business {
-	// A definition that does not parse never becomes a tenant (Check).
-	s, err := calendar.ParseSettings(i.Facts.Settings)
-	if err != nil {
-		s = calendar.Settings{}
-	}
+	s, _ := i.Facts.Settings.(calendar.Settings) // the app's own; none for a business without a section
 	zone := i.Facts.Zone
 	if zone == nil {
 		zone = time.UTC
@@ -197,7 +193,7 @@ func about(i in) business {
 	if lang == "" {
 		lang = i.Facts.Locale
 	}
-	return business{Settings: s.In(i.Facts.Currency), zone: zone, now: i.Now.In(zone), lang: lang}
+	return business{Settings: s, zone: zone, now: i.Now.In(zone), lang: lang}
 }
 
 func (b business) service(id string) (calendar.Service, bool) {

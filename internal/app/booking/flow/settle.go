@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -102,7 +103,7 @@ func refund(i in) out {
 		toAdmins(i, "admin.refund", s.adminFacts(i, told)))
 	s.Credit = nil
 	o.State.Credit = nil
-	o.Tasks = []graph.Task{task(i, "refund", told.Receipt, told)}
+	o.Tasks = []graph.Task{returning(i, told)}
 	return o
 }
 
@@ -119,7 +120,7 @@ func paidTooLate(i in) out {
 	}
 	f := facts{"Amount": told.Amount, "Receipt": told.Receipt}
 	admins := toAdmins(i, "admin.paid_too_late", s.adminFacts(i, told))
-	todo := []graph.Task{task(i, "refund", told.Receipt, told)}
+	todo := []graph.Task{returning(i, told)}
 	if s.At == "" || s.Hold == nil || len(alt.Slots) == 0 {
 		if s.At != "" {
 			s = s.settle()
@@ -146,6 +147,12 @@ func (s State) credited() payment.Settled {
 
 func (s State) adminFacts(i in, told payment.Settled) facts {
 	return facts{"Name": s.name(i), "Amount": told.Amount, "Receipt": told.Receipt}
+}
+
+// returning is the task to give money back. Money that a query told of has no
+// receipt yet and goes by what it was paid for.
+func returning(i in, told payment.Settled) graph.Task {
+	return task(i, "refund", cmp.Or(told.Receipt, told.Subject), told)
 }
 
 // task is work for a person. Its key is the payment's, so that it exists once.

@@ -3,6 +3,7 @@ package flow_test
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -49,6 +50,7 @@ type talk struct {
 	flow    app.Flow
 	texts   *wording.Catalogue
 	world   *world
+	shared  calendar.Settings // what every step reads
 	edges   *travelled
 	lang    string
 	name    string
@@ -87,7 +89,7 @@ func newTalk(t tb, lang string, edges *travelled) *talk {
 		t.Fatal(err)
 	}
 	k := &talk{
-		t: t, flow: app.Erase(g, nil), texts: texts, world: newWorld(t), edges: edges, lang: lang, name: "Wanjiru",
+		t: t, flow: app.Erase(g, nil), texts: texts, world: newWorld(t), shared: newWorld(t).settings, edges: edges, lang: lang, name: "Wanjiru",
 		payer: "+254700000001", now: saturday, timers: map[string]graph.Timer{},
 	}
 	k.node, k.state = k.flow.Start()
@@ -137,7 +139,7 @@ func (k *talk) attempt(input graph.Input, conflicts map[string]graph.Result, rea
 		Facts: graph.Facts{
 			Business: "Serenity Spa", Assistant: "Savannah", Locale: "en", Currency: "KES", Zone: nairobi,
 			Contact:  graph.ContactFacts{ID: customer, Name: k.name, Payer: k.payer},
-			Settings: json.RawMessage(settings),
+			Settings: k.shared,
 		},
 	}
 	at, err := k.flow.Begin(in)
@@ -171,6 +173,9 @@ func (k *talk) attempt(input graph.Input, conflicts map[string]graph.Result, rea
 		case out.Go != "":
 			in.Node, in.Conflict = out.Go, nil
 		default:
+			if !reflect.DeepEqual(k.shared, k.world.settings) {
+				k.t.Errorf("on the way to %s a step changed the settings that all turns share", out.Rest)
+			}
 			k.edges.take(from, out.Rest)
 			k.out = out
 			return k.commit(input, out, w, conflicts)

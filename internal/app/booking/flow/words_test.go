@@ -9,6 +9,7 @@ import (
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/message"
 	"github.com/ratiba/ratiba/internal/payment"
+	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/understand"
 )
 
@@ -26,12 +27,12 @@ func newPerson(t *testing.T, lang string) *person {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nouns, err := a.Nouns(json.RawMessage(settings))
+	section, err := a.Section(&tenant.Tenant{Settings: json.RawMessage(settings), Currency: "KES"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	k := newTalk(t, lang, &travelled{edges: map[string]bool{}, keys: map[string]bool{}})
-	return &person{talk: k, nouns: nouns, expect: a.Expect}
+	return &person{talk: k, nouns: section.Nouns, expect: a.Expect}
 }
 
 func (p *person) reads(m message.Inbound) {

@@ -6,7 +6,6 @@ package desktest
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/ratiba/ratiba/internal/app/booking/tools"
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/db"
+	"github.com/ratiba/ratiba/internal/db/dbtest"
 	"github.com/ratiba/ratiba/internal/fault"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/ids"
@@ -60,11 +60,7 @@ func New(tb testing.TB) *Shop {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d, err := db.OpenSQLite(tb.Context(), filepath.Join(tb.TempDir(), "tenant.db"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = d.Close() })
+	d := dbtest.Open(tb)
 	settings, err := calendar.ParseSettings([]byte(definition))
 	if err != nil {
 		tb.Fatal(err)
@@ -204,6 +200,17 @@ func (l *Ledger) BySubject(_ context.Context, _ db.Q, subject string) ([]payment
 	return out, nil
 }
 
+// OnPhone implements payment.Ledger.
+func (l *Ledger) OnPhone(_ context.Context, _ db.Q, phone string, since time.Time) ([]payment.Attempt, error) {
+	var out []payment.Attempt
+	for _, a := range slices.Backward(l.Attempts) {
+		if a.Phone == phone && (a.Status.Live() || !a.CreatedAt.Before(since) || !a.SentAt.Before(since)) {
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
 // ByID implements payment.Ledger.
 func (l *Ledger) ByID(_ context.Context, _ db.Q, id string) (payment.Attempt, error) {
 	for _, a := range l.Attempts {
@@ -212,4 +219,9 @@ func (l *Ledger) ByID(_ context.Context, _ db.Q, id string) (payment.Attempt, er
 		}
 	}
 	return payment.Attempt{}, fault.E(fault.NotFound, "no such attempt")
+}
+
+// Locked implements payment.Ledger.
+func (l *Ledger) Locked(ctx context.Context, tx db.Tx, id string) (payment.Attempt, error) {
+	return l.ByID(ctx, tx, id)
 }

@@ -6,7 +6,7 @@ package initiatestkpush
 import (
 	"context"
 	_ "embed" // the two files beside this one
-	"time"
+	"slices"
 
 	"github.com/ratiba/ratiba/internal/app/booking/bookingsql"
 	"github.com/ratiba/ratiba/internal/app/booking/calendar"
@@ -25,10 +25,6 @@ var metadata []byte
 
 // provider is both the attempt's provider and the lane its prompt goes down.
 const provider = "mpesa"
-
-// betweenPrompts is how long a phone is left alone after a prompt: a second
-// one sooner is answered by the provider as busy.
-const betweenPrompts = 2 * time.Minute
 
 // Tool returns the tool over the tenant's attempts.
 func Tool(attempts payment.Ledger) tool.Tool {
@@ -49,7 +45,7 @@ func (h handler) handle(ctx context.Context, env tool.Env, a calendar.PushPaymen
 	case fault.CodeOf(err) != fault.NotFound:
 		return graph.Result{}, err
 	}
-	if res, err := h.busy(ctx, env, a.BookingID); err != nil || res.Code != "" {
+	if res, err := h.busy(ctx, env, a); err != nil || res.Code != "" {
 		return res, err
 	}
 	booking, err := bookingsql.AwaitPayment(ctx, env.Tx, desk.Caller(env), a.BookingID, a.HoldUntil)
@@ -67,22 +63,21 @@ func (h handler) handle(ctx context.Context, env tool.Env, a calendar.PushPaymen
 	return desk.Answer(booking, nil)
 }
 
-// busy answers a conflict while a prompt for the booking is open or recent.
-func (h handler) busy(ctx context.Context, env tool.Env, bookingID string) (graph.Result, error) {
-	attempts, err := h.attempts.BySubject(ctx, env.Tx, bookingID)
+// busy answers a conflict while a prompt for the booking is open, or one for
+// anything was on the payer's phone a moment ago.
+func (h handler) busy(ctx context.Context, env tool.Env, a calendar.PushPaymentArgs) (graph.Result, error) {
+	attempts, err := h.attempts.BySubject(ctx, env.Tx, a.BookingID)
 	if err != nil {
 		return graph.Result{}, err
 	}
-	var until time.Time
-	for _, a := range attempts {
-		if a.Status.Live() {
-			return desk.Refuse(calendar.PromptLive)
-		}
-		sent := a.Status != payment.Withdrawn && a.Outcome != payment.Rejected
-		if free := a.CreatedAt.Add(betweenPrompts); sent && free.After(until) {
-			until = free
-		}
+	if slices.ContainsFunc(attempts, func(made payment.Attempt) bool { return made.Status.Live() }) {
+		return desk.Refuse(calendar.PromptLive)
 	}
+	attempts, err = h.attempts.OnPhone(ctx, env.Tx, a.Phone, env.Now.Add(-payment.BetweenPrompts))
+	if err != nil {
+		return graph.Result{}, err
+	}
+	until := payment.FreeAt(attempts, env.Now)
 	if !until.After(env.Now) {
 		return graph.Result{}, nil
 	}

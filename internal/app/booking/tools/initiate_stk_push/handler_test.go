@@ -62,6 +62,25 @@ func TestOnePromptAtATimeAndTwoMinutesBetween(t *testing.T) {
 	desktest.Must[calendar.Booking](s, "asha", calendar.PushPayment, pushArgs(s, "A3", b))
 }
 
+func TestAPhoneHasOnePromptWhateverItIsFor(t *testing.T) {
+	t.Parallel()
+	s := desktest.New(t)
+	first, second := s.Hold("asha", "B1", desktest.At(3, 10, 0)), s.Hold("asha", "B2", desktest.At(3, 14, 0))
+	desktest.Must[calendar.Booking](s, "asha", calendar.PushPayment, pushArgs(s, "A1", first))
+	s.Ledger.Attempts[0].Status, s.Ledger.Attempts[0].SentAt = payment.Prompted, s.Now.Add(20*time.Second)
+	s.Now = s.Now.Add(time.Minute)
+	wait := desktest.Refused[calendar.PromptWait](s, "asha", calendar.PushPayment, pushArgs(s, "A2", second), calendar.PromptTooSoon)
+	if want := s.Ledger.Attempts[0].SentAt.Add(2 * time.Minute); !wait.Until.Equal(want) {
+		t.Fatalf("wait until %s, want %s", wait.Until, want)
+	}
+	other := pushArgs(s, "A2", second)
+	other.Phone = "+254700000002"
+	desktest.Must[calendar.Booking](s, "asha", calendar.PushPayment, other)
+	third := s.Hold("ben", "B3", desktest.At(4, 10, 0))
+	s.Now = wait.Until // the first prompt has no word yet, but it is off the phone
+	desktest.Must[calendar.Booking](s, "ben", calendar.PushPayment, pushArgs(s, "A3", third))
+}
+
 func TestOnlyWhatIsDueIsAskedForAndOnlyForAHold(t *testing.T) {
 	t.Parallel()
 	s := desktest.New(t)
