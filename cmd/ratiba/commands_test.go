@@ -9,6 +9,7 @@ import (
 
 func TestCommandsThatEnd(t *testing.T) {
 	t.Parallel()
+	const password = "hunter2"
 	installation := func(t *testing.T, more ...string) []string {
 		t.Helper()
 		return append([]string{"RATIBA_PUBLIC_URL=https://bookings.example", "RATIBA_DATA=" + t.TempDir()}, more...)
@@ -52,6 +53,22 @@ func TestCommandsThatEnd(t *testing.T) {
 			environ: func(t *testing.T) []string { t.Helper(); return installation(t, "RATIBA_LISTEN=192.0.2.1:80") },
 			errOut:  []string{"The address 192.0.2.1:80 cannot be used"},
 		},
+		"a database that cannot be reached is told with the cause": {
+			args: []string{"serve"}, status: 1,
+			environ: func(t *testing.T) []string {
+				t.Helper()
+				return installation(t, "RATIBA_DATABASE_URL=postgres://ratiba:"+password+"@127.0.0.1:1/ratiba")
+			},
+			errOut: []string{"The database cannot be used.", "user=ratiba", "127.0.0.1:1"},
+		},
+		"a database's URL that is none": {
+			args: []string{"serve"}, status: 1,
+			environ: func(t *testing.T) []string {
+				t.Helper()
+				return installation(t, "RATIBA_DATABASE_URL=postgres://ratiba:"+password+"@127.0.0.1:port/ratiba")
+			},
+			errOut: []string{"The database cannot be used.", "want a postgres:// URL"},
+		},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -76,6 +93,9 @@ func TestCommandsThatEnd(t *testing.T) {
 			}
 			if len(row.errOut) == 0 && errOut != "" {
 				t.Errorf("said on standard error: %s", errOut)
+			}
+			if strings.Contains(out+errOut, password) {
+				t.Errorf("said the password: %s%s", out, errOut)
 			}
 		})
 	}
@@ -105,7 +125,7 @@ func TestADefinitionIsCheckedAndAppliedAgain(t *testing.T) {
 	}
 	for range 2 {
 		status, out, errOut = finish(t, environ, "migrate")
-		if status != 0 || out != "kinyozi is at the newest version\nThe control data is at the newest version.\n" {
+		if status != 0 || out != "The control data is at the newest version.\nkinyozi is at the newest version (booking 2, engine 2)\n" {
 			t.Fatalf("migrate: %d %q %q", status, out, errOut)
 		}
 	}

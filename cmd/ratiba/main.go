@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,6 +28,7 @@ type cli struct {
 	Sim     simCmd     `cmd:"" help:"Run the simulators alone, for a product that runs elsewhere on this machine."`
 	Migrate migrateCmd `cmd:"" help:"Bring the databases to this version."`
 	Tenant  tenantCmd  `cmd:"" help:"Define businesses."`
+	Bench   benchCmd   `cmd:"" help:"Measure the product on this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
@@ -72,11 +74,17 @@ func run(ctx context.Context, args, environ []string, out, errOut io.Writer) int
 }
 
 // sentence is what an operator reads: a fault's own sentence, else the error.
+// What cannot be reached is told with its cause, without which nobody could
+// repair it.
 func sentence(err error) string {
-	if fault.CodeOf(err) != fault.Internal {
-		return fault.SentenceOf(err)
+	switch f, ok := errors.AsType[*fault.Error](err); {
+	case !ok || f.Code == fault.Internal:
+		return err.Error()
+	case f.Code == fault.Unavailable && f.Cause != nil && !strings.Contains(f.Sentence, f.Cause.Error()):
+		return f.Sentence + " " + f.Cause.Error()
+	default:
+		return f.Sentence
 	}
-	return err.Error()
 }
 
 func environment(pairs []string) map[string]string {

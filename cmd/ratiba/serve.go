@@ -17,8 +17,13 @@ import (
 	"github.com/ratiba/ratiba/internal/telemetry"
 )
 
-// stopTime is how long a stopping process gives requests under way.
-const stopTime = 10 * time.Second
+// A stopping process first says so for leaveTime, where others may take over its
+// requests, and then gives those under way stopTime. With what the server's own
+// Stop takes it is gone within ten seconds.
+const (
+	leaveTime = time.Second
+	stopTime  = 3 * time.Second
+)
 
 // installation is what serve and the commands that prepare it begin with.
 type installation struct {
@@ -70,7 +75,12 @@ func (c *serveCmd) Run(ctx context.Context, w *world) error {
 		stopControl = func() error { return nil }
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "server.started", slog.String("addr", l.Addr().String()), slog.Int("tenants", len(s.Tenants())))
-	err = serve(ctx, l, s.Handler())
+	err = serve(ctx, l, s.Handler(), func() {
+		s.Drain()
+		if s.Shared() {
+			<-time.After(leaveTime)
+		}
+	})
 	log.LogAttrs(context.WithoutCancel(ctx), slog.LevelInfo, "server.stopping")
 	return errors.Join(err, stopControl(), s.Stop())
 }
@@ -83,8 +93,9 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// serve answers at l until ctx ends, then lets requests under way finish.
-func serve(ctx context.Context, l net.Listener, h http.Handler) error {
+// serve answers at l until ctx ends, announces that it leaves, then lets
+// requests under way finish.
+func serve(ctx context.Context, l net.Listener, h http.Handler, leave func()) error {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 90 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
@@ -96,6 +107,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
+	leave()
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	if err := srv.Shutdown(end); err != nil {

@@ -43,7 +43,7 @@ func (c *simCmd) Run(ctx context.Context, w *world) error {
 	_, _ = fmt.Fprintf(w.out, "Simulators: %s/sim/\nPoint the product at them:\n  whatsapp.meta_url: %s/graph\n"+
 		"  whatsapp.dialog360_url: %s/d360\n  daraja.url: %s/daraja\n  models.openai.url: %s\n  models.anthropic.url: %s\n",
 		at, at, at, at, at+model.OpenAIBase, at+model.AnthropicBase)
-	return serve(ctx, l, demo.OwnHost(s.Handler(), c.AllowRemote))
+	return serve(ctx, l, demo.OwnHost(s.Handler(), c.AllowRemote), func() {})
 }
 
 func (c *simCmd) simulators(w *world) (*sim.Sim, error) {

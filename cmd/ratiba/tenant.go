@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/ratiba/ratiba/internal/fault"
 	"github.com/ratiba/ratiba/internal/server"
+	"github.com/ratiba/ratiba/internal/store"
 	"github.com/ratiba/ratiba/internal/tenant"
 )
 
@@ -19,15 +23,31 @@ func (c *migrateCmd) Run(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range s.Tenants() {
-		_, _ = fmt.Fprintf(w.out, "%s is at the newest version\n", t.Slug)
-	}
 	_, _ = fmt.Fprintln(w.out, "The control data is at the newest version.")
-	return s.Stop()
+	err = s.Migrate(ctx, func(m store.Migrated) {
+		var steps []string
+		for _, set := range slices.Sorted(maps.Keys(m.To)) {
+			step := fmt.Sprintf("%s %d", set, m.To[set])
+			if from := m.From[set]; from != m.To[set] {
+				step = fmt.Sprintf("%s %d to %d", set, from, m.To[set])
+			}
+			steps = append(steps, step)
+		}
+		if m.Err != nil {
+			_, _ = fmt.Fprintf(w.out, "%s FAILED at %s: %v\n", m.Slug, strings.Join(steps, ", "), m.Err)
+			return
+		}
+		_, _ = fmt.Fprintf(w.out, "%s is at the newest version (%s)\n", m.Slug, strings.Join(steps, ", "))
+	})
+	return errors.Join(err, s.Stop())
 }
 
 type tenantCmd struct {
-	Apply applyCmd `cmd:"" help:"Define a business, or change its definition."`
+	Apply  applyCmd  `cmd:"" help:"Define a business, or change its definition."`
+	Export exportCmd `cmd:"" help:"Write everything of a business into one archive."`
+	Import importCmd `cmd:"" help:"Make a business of an archive, on whichever database this installation has."`
+	Delete deleteCmd `cmd:"" help:"Remove a business with everything it has."`
+	Person personCmd `cmd:"" help:"What a business keeps about one person."`
 }
 
 type applyCmd struct {

@@ -26,10 +26,30 @@ type Config struct {
 	PublicURL string `yaml:"public_url" env:"RATIBA_PUBLIC_URL"` // how providers reach this installation; required
 	Data      string `yaml:"data" env:"RATIBA_DATA"`             // the data directory, default ./data
 	LogLevel  string `yaml:"log_level" env:"RATIBA_LOG_LEVEL"`   // debug, info, warn, error; default info
+	Node      string `yaml:"node" env:"RATIBA_NODE"`             // this process's name among several; drawn at start when empty
+
+	Database Database `yaml:"database"`
+	Redis    Redis    `yaml:"redis"`
 
 	WhatsApp WhatsApp `yaml:"whatsapp"`
 	Daraja   Daraja   `yaml:"daraja"`
 	Models   Models   `yaml:"models"`
+}
+
+// Database is the PostgreSQL database of an installation of several nodes, or
+// of one that has outgrown its data directory.
+type Database struct {
+	// URLEnv names the variable with the postgres:// URL, a secret; default
+	// RATIBA_DATABASE_URL. Where that is not set, the data directory holds all.
+	URLEnv      string `yaml:"url_env" env:"RATIBA_DATABASE_URL_ENV"`
+	Connections int    `yaml:"connections" env:"RATIBA_DATABASE_CONNECTIONS"` // at most, of this process; default 10
+}
+
+// Redis is what several nodes coordinate by.
+type Redis struct {
+	// URLEnv names the variable with the redis:// or rediss:// URL, a secret;
+	// default RATIBA_REDIS_URL. Where that is not set, this process is alone.
+	URLEnv string `yaml:"url_env" env:"RATIBA_REDIS_URL_ENV"`
 }
 
 // WhatsApp is how WhatsApp's providers are reached.
@@ -86,6 +106,8 @@ func (c Config) withDefaults() Config {
 		{&c.Listen, "127.0.0.1:8080"},
 		{&c.Data, "data"},
 		{&c.LogLevel, "info"},
+		{&c.Database.URLEnv, "RATIBA_DATABASE_URL"},
+		{&c.Redis.URLEnv, "RATIBA_REDIS_URL"},
 		{&c.WhatsApp.MetaURL, "https://graph.facebook.com"},
 		{&c.WhatsApp.Dialog360URL, "https://waba-v2.360dialog.io"},
 		{&c.WhatsApp.VerifyTokenEnv, "RATIBA_VERIFY_TOKEN"},
@@ -96,6 +118,9 @@ func (c Config) withDefaults() Config {
 		if *d.field == "" {
 			*d.field = d.value
 		}
+	}
+	if c.Database.Connections == 0 {
+		c.Database.Connections = 10
 	}
 	return c
 }
@@ -122,6 +147,9 @@ func (c Config) check() error {
 		if u, err := url.Parse(address.raw); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 			errs = append(errs, fmt.Errorf("%s: want an absolute http or https address, not %q", address.key, address.raw))
 		}
+	}
+	if n := c.Database.Connections; n < 4 || n > 1000 {
+		errs = append(errs, fmt.Errorf("database.connections: want 4 to 1000, not %d", n))
 	}
 	if _, err := c.Level(); err != nil {
 		errs = append(errs, err)

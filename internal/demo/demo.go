@@ -42,6 +42,7 @@ var seeds embed.FS
 type Options struct {
 	Addr        string  // host:port; port 0 picks a free one
 	Data        string  // the data directory; a temporary one when empty
+	Database    string  // a PostgreSQL URL, in place of files in the data directory
 	Reset       bool    // remove what the data directory held
 	Pace        float64 // how many times faster the product's clock runs
 	AllowRemote bool    // listen on, and answer to, more than loopback
@@ -54,6 +55,9 @@ type Options struct {
 	QuietTime  *time.Duration // of every business, in place of its own; nil keeps it
 	Latency    time.Duration  // of the simulated model
 }
+
+// databaseEnv is the secret that holds Options.Database.
+const databaseEnv = "DEMO_DATABASE_URL"
 
 // stopTime is how long requests under way have at the end. It is short,
 // because browsers hold connections open that carry nothing.
@@ -198,7 +202,7 @@ func (d *Demo) directory(opt Options) (string, error) {
 // at the providers.
 func (d *Demo) settings(dir string, opt Options) config.Config {
 	c := config.Config{
-		PublicURL: d.URL, Data: dir,
+		PublicURL: d.URL, Data: dir, Database: config.Database{URLEnv: databaseEnv},
 		WhatsApp: config.WhatsApp{MetaURL: d.URL + "/graph", Dialog360URL: d.URL + "/d360", VerifyTokenEnv: "DEMO_VERIFY_TOKEN"}, //nolint:gosec // a variable's name.
 		Daraja:   config.Daraja{URL: d.URL + "/daraja"},
 		Models: config.Models{
@@ -238,6 +242,7 @@ func newSecrets(opt Options, tenants []tenant.Tenant) secrets {
 	s := secrets{values: map[string]string{}}
 	src := ids.NewSource(ids.NewSeed(), time.Time{})
 	names := []string{"DEMO_VERIFY_TOKEN", "DEMO_MODEL_KEY"}
+	s.values[databaseEnv] = opt.Database
 	for _, t := range tenants {
 		for _, n := range t.Numbers {
 			names = append(names, n.TokenEnv, n.AppSecretEnv, n.WebhookEnv)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ratiba/ratiba/internal/clock"
+	"github.com/ratiba/ratiba/internal/db/dbtest"
 	"github.com/ratiba/ratiba/internal/demo"
 )
 
@@ -30,6 +31,9 @@ func start(t *testing.T, change ...func(*demo.Options)) *demo.Demo {
 	t.Helper()
 	quiet := time.Duration(0)
 	opt := demo.Options{Addr: "127.0.0.1:0", Data: t.TempDir(), Clock: clock.NewFixed(monday), QuietTime: &quiet, Events: testLog{t}}
+	if dbtest.Backend(t) == "postgres" {
+		opt.Database = dbtest.Postgres(t)
+	}
 	for _, c := range change {
 		c(&opt)
 	}

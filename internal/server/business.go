@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/ratiba/ratiba/internal/app"
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/coord"
 	"github.com/ratiba/ratiba/internal/db"
@@ -20,7 +20,6 @@ import (
 	"github.com/ratiba/ratiba/internal/payment/mpesa"
 	"github.com/ratiba/ratiba/internal/store"
 	"github.com/ratiba/ratiba/internal/tenant"
-	"github.com/ratiba/ratiba/internal/tool"
 	"github.com/ratiba/ratiba/internal/turn"
 )
 
@@ -33,21 +32,26 @@ type business struct {
 	gateway payment.Gateway // nil when the tenant takes no payments
 }
 
+// loadTenants serves everyone who is registered. Secrets that are missing are
+// all named at once.
 func (s *Server) loadTenants(ctx context.Context) error {
-	if err := s.unready(ctx); err != nil {
-		return err
-	}
 	known, err := s.store.Tenants(ctx)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, k := range known {
-		if err := s.addBusiness(ctx, k); err != nil {
-			errs = append(errs, fmt.Errorf("tenant %s: %w", k.Tenant.Slug, err))
+	if !s.cfg.Offline {
+		for _, k := range known {
+			errs = append(errs, s.lacks(k.Tenant)...)
 		}
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := s.serve(known); err != nil {
+		return err
+	}
+	return s.expect(ctx)
 }
 
 // unready names every secret that a registered business lacks.
@@ -123,71 +127,80 @@ func (s *Server) Apply(ctx context.Context, t tenant.Tenant) (tenant.Tenant, err
 	if err != nil {
 		return t, err
 	}
-	st, err := s.store.Tenant(ctx, reg.Tenant.ID, t.App)
+	st, err := s.store.Tenant(reg.Tenant.ID, t.App)
 	if err != nil {
 		return t, err
 	}
 	if err := st.Write(ctx, func(tx db.Tx) error { return a.Apply(ctx, tx, &reg.Tenant, now) }); err != nil {
 		return t, fmt.Errorf("apply %s: %w", t.App, err)
 	}
-	return reg.Tenant, s.addBusiness(ctx, reg)
-}
-
-func (s *Server) addBusiness(ctx context.Context, k store.Registered) error {
-	t := k.Tenant
-	a, ok := s.apps[t.App]
-	if !ok {
-		return fmt.Errorf("no app named %q", t.App)
-	}
-	st, err := s.store.Tenant(ctx, t.ID, t.App)
-	if err != nil {
-		return err
-	}
 	for _, admin := range t.Admins {
 		phone := contact.Identity{Kind: contact.Phone, Value: admin.Phone}
-		if err := st.EnsureContact(ctx, phone, admin.Name, db.At(s.cfg.Clock.Now())); err != nil {
-			return err
+		if err := st.EnsureContact(ctx, phone, admin.Name, db.At(now)); err != nil {
+			return t, err
 		}
 	}
-	b := &business{tenant: t, route: k.Route, store: st}
-	if b.gateway, err = s.gateway(t); err != nil {
-		return err
+	if err := s.loadChanged(ctx); err != nil {
+		return t, err
 	}
-	if b.turns, err = s.turnsOf(b, a); err != nil {
-		return err
+	if err := s.hot.Publish(ctx, topicTenants, nil); err != nil {
+		// The other nodes look every few seconds.
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "server.publish_failed", slog.String("error", err.Error()))
 	}
-	s.mu.Lock()
-	s.businesses[t.ID] = b
-	s.mu.Unlock()
-	mail, out, err := st.NextWork(ctx)
-	if err != nil {
-		return err
-	}
-	if !mail.IsZero() {
-		s.turns.Wake(t.ID, mail)
-	}
-	if !out.IsZero() {
-		s.sends.Wake(t.ID, out)
-	}
-	return nil
+	return reg.Tenant, nil
 }
 
-func (s *Server) turnsOf(b *business, a app.App) (turn.Business, error) {
-	registry, err := tool.NewRegistry(a.Tools...)
-	if err != nil {
-		return turn.Business{}, fmt.Errorf("check tools of %s: %w", a.Name, err)
+// serve serves exactly these tenants from now on. One that cannot be served is
+// named and left out; the others are served.
+func (s *Server) serve(known []store.Registered) error {
+	s.mu.Lock()
+	old := s.businesses
+	s.mu.Unlock()
+	next := make(map[ids.TenantID]*business, len(known))
+	var errs []error
+	for _, k := range known {
+		if b := old[k.Tenant.ID]; b != nil && b.tenant.Version == k.Tenant.Version {
+			next[k.Tenant.ID] = b
+			continue
+		}
+		b, err := s.composeBusiness(k)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("tenant %s: %w", k.Tenant.Slug, err))
+			continue
+		}
+		next[k.Tenant.ID] = b
 	}
-	nouns, err := a.Nouns(b.tenant.Settings)
+	for id := range old {
+		if next[id] == nil {
+			errs = append(errs, s.store.Forget(context.Background(), id))
+		}
+	}
+	s.mu.Lock()
+	s.businesses = next
+	s.mu.Unlock()
+	s.routes.Store(newRoutes(next, s.cfg.Secrets))
+	return errors.Join(errs...)
+}
+
+func (s *Server) composeBusiness(k store.Registered) (*business, error) {
+	a, ok := s.apps[k.Tenant.App]
+	if !ok {
+		return nil, fmt.Errorf("no app named %q", k.Tenant.App)
+	}
+	st, err := s.store.Tenant(k.Tenant.ID, k.Tenant.App)
 	if err != nil {
-		return turn.Business{}, fmt.Errorf("read nouns: %w", err)
+		return nil, err
+	}
+	b := &business{tenant: k.Tenant, route: k.Route, store: st}
+	if b.gateway, err = s.gateway(k.Tenant); err != nil {
+		return nil, err
 	}
 	var phones []string
 	for _, admin := range b.tenant.Admins {
 		phones = append(phones, admin.Phone)
 	}
-	return turn.Business{
-		Tenant: &b.tenant, App: a, Tools: registry, Nouns: nouns, Store: store.Turns{Tenant: b.store, Admins: phones},
-	}, nil
+	b.turns, err = turn.NewBusiness(&b.tenant, a.App, a.registry, store.Turns{Tenant: st, Admins: phones})
+	return b, err
 }
 
 func (s *Server) gateway(t tenant.Tenant) (payment.Gateway, error) {
@@ -202,25 +215,13 @@ func (s *Server) gateway(t tenant.Tenant) (payment.Gateway, error) {
 }
 
 func (s *Server) business(id ids.TenantID) (*business, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	b, ok := s.businesses[id]
 	if !ok {
 		return nil, fault.E(fault.NotFound, "No such tenant.")
 	}
 	return b, nil
-}
-
-func (s *Server) all() []*business {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Collect(maps.Values(s.businesses))
-}
-
-func (s *Server) tenantIDs() []ids.TenantID {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Collect(maps.Keys(s.businesses))
 }
 
 // Tenants lists who is served, by slug.
@@ -280,14 +281,26 @@ func (t turnSource) Claim(ctx context.Context, id ids.TenantID, limit int) ([]co
 	}
 	jobs := make([]coord.Job, len(claims))
 	for i, claim := range claims {
-		jobs[i] = func(ctx context.Context) {
-			if s.engine.Handle(ctx, b.turns, claim) {
-				s.sends.Wake(id, s.real.Now())
-			}
-			s.turns.Wake(id, s.cfg.Clock.Now())
+		jobs[i] = coord.Job{
+			Run: func(ctx context.Context) {
+				committed, due := s.engine.Handle(ctx, b.turns, claim)
+				// What cannot tell whether it was committed may have left something to send.
+				if now := s.cfg.Clock.Now(); committed || !due.IsZero() && !due.After(now) {
+					s.sends.Wake(id, s.real.Now())
+				}
+				if !due.IsZero() {
+					s.turns.Wake(id, due)
+				}
+			},
+			Beat: func(ctx context.Context) error { return b.store.Extend(ctx, claim, s.real.Now()) },
 		}
 	}
 	return jobs, next, nil
+}
+
+// Migrate brings every tenant's database to this build's version.
+func (s *Server) Migrate(ctx context.Context, report func(store.Migrated)) error {
+	return s.store.Migrate(ctx, report)
 }
 
 // Replay computes a recorded turn again and returns the digest of what it

@@ -17,13 +17,6 @@ import (
 	"github.com/ratiba/ratiba/internal/turn"
 )
 
-// settleTime is how long a takeover's acknowledgement waits for sends under
-// way, settleStep how often it looks.
-const (
-	settleTime = 10 * time.Second
-	settleStep = 100 * time.Millisecond
-)
-
 // account is a business number with its key.
 func (s *Server) account(n tenant.Number) channel.Account {
 	a := channel.Account{
@@ -70,15 +63,15 @@ func (c messageCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.R
 // acknowledgement must not overtake, and for WhatsApp's rates.
 func (c messageCarrier) wait(ctx context.Context, b *business, row outbox.Row, send outbox.Send) time.Duration {
 	now := c.s.real.Now()
-	if send.After != "" && c.s.cfg.Clock.Now().Sub(row.CreatedAt) < settleTime {
+	if send.Yields(row, c.s.cfg.Clock.Now()) {
 		if n, err := b.store.InFlight(ctx, send.After); err != nil || n > 0 {
-			return settleStep
+			return outbox.YieldStep
 		}
 	}
-	if wait := c.s.pairs.Take(send.Number+"/"+string(row.ContactID), now); wait > 0 {
+	if wait := c.s.pairs.Take(ctx, send.Number+"/"+string(row.ContactID), now); wait > 0 {
 		return wait
 	}
-	return c.s.numbers.Take(send.Number, now)
+	return c.s.numbers.Take(ctx, send.Number, now)
 }
 
 // failed turns a channel's error into a verdict.
@@ -173,18 +166,18 @@ func (c queryCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Row
 		return o
 	}
 	now := c.s.cfg.Clock.Now()
-	if _, ask := payment.NextQuery(attempt, now); !ask || b.gateway == nil {
-		return c.close(ctx, b, attempt, now)
+	ask, giveUp := payment.Asks(attempt, now)
+	if giveUp {
+		return c.close(ctx, b, attempt)
 	}
-	said, err := b.gateway.Query(ctx, attempt.CheckoutID)
-	if err == nil && said.Kind != payment.Pending {
-		if err := c.s.report(ctx, b, attempt, payment.Report{Source: payment.FromQuery, Outcome: said}); err != nil {
-			return outbox.Outcome{Verdict: outbox.Retry, Class: "store", Detail: err.Error()}
-		}
+	if !ask {
+		return outbox.Outcome{Verdict: outbox.Done}
 	}
-	_, err = b.store.ChangeAttempt(ctx, attempt.ID, func(a payment.Attempt) (payment.Attempt, bool) {
-		a.Queries++
-		return a, true
+	if err := c.query(ctx, b, attempt); err != nil {
+		return outbox.Outcome{Verdict: outbox.Retry, Class: "store", Detail: err.Error()}
+	}
+	_, err := b.store.ChangeAttempt(ctx, attempt.ID, func(a payment.Attempt) (payment.Attempt, bool) {
+		return payment.Asked(a), true
 	}, nextCheck(now))
 	if err != nil {
 		return outbox.Outcome{Verdict: outbox.Retry, Class: "store", Detail: err.Error()}
@@ -193,28 +186,29 @@ func (c queryCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Row
 	return outbox.Outcome{Verdict: outbox.Done}
 }
 
-// close gives an attempt up whose time is over; its thread is told.
-func (c queryCarrier) close(ctx context.Context, b *business, a payment.Attempt, now time.Time) outbox.Outcome {
-	var err error
-	if at, waiting := payment.CloseAt(a); waiting && !now.Before(at) {
-		err = c.s.report(ctx, b, a, payment.Report{Source: payment.FromClose})
+// query reports what the provider says of a prompt. A business that takes no
+// payments any more has nobody to ask; its attempts end by their time.
+func (c queryCarrier) query(ctx context.Context, b *business, a payment.Attempt) error {
+	if b.gateway == nil {
+		return nil
 	}
-	if err != nil {
+	said, err := b.gateway.Query(ctx, a.CheckoutID)
+	if err != nil || said.Kind == payment.Pending {
+		return nil //nolint:nilerr // it is asked again, or given up in time.
+	}
+	return c.s.report(ctx, b, a, payment.Report{Source: payment.FromQuery, Outcome: said})
+}
+
+// close gives an attempt up whose time is over; its thread is told.
+func (c queryCarrier) close(ctx context.Context, b *business, a payment.Attempt) outbox.Outcome {
+	if err := c.s.report(ctx, b, a, payment.Report{Source: payment.FromClose}); err != nil {
 		return outbox.Outcome{Verdict: outbox.Retry, Class: "store", Detail: err.Error()}
 	}
 	return outbox.Outcome{Verdict: outbox.Done}
 }
 
-// nextCheck says when to look at an attempt again: to ask the provider, or to
-// give it up; never when it has ended.
 func nextCheck(now time.Time) func(a payment.Attempt) time.Time {
-	return func(a payment.Attempt) time.Time {
-		if at, ask := payment.NextQuery(a, now); ask {
-			return at
-		}
-		at, _ := payment.CloseAt(a)
-		return at
-	}
+	return func(a payment.Attempt) time.Time { return payment.NextCheck(a, now) }
 }
 
 // report stores what is known of an attempt and wakes the turn that handles it.

@@ -29,6 +29,10 @@ const (
 // ServeControl answers commands until the returned function is called, which
 // waits for those under way.
 func (s *Server) ServeControl(ctx context.Context) (stop func() error, err error) {
+	if s.Shared() {
+		// Commands use the database beside this process and need no door.
+		return func() error { return nil }, nil
+	}
 	path := filepath.Join(s.cfg.Settings.Data, controlSocket)
 	// The data directory's lock is ours, so a socket that is there is a dead one's.
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -43,6 +47,7 @@ func (s *Server) ServeControl(ctx context.Context) (stop func() error, err error
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /tenants", s.controlApply)
+	s.archiveRoutes(mux)
 	srv := &http.Server{Handler: mux, ReadTimeout: controlTime, WriteTimeout: controlTime}
 	s.tasks.Go(func() { _ = srv.Serve(l) })
 	return func() error {

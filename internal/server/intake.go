@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"log/slog"
@@ -23,28 +22,12 @@ import (
 // secret; the secret that verifies a webhook authorises exactly the numbers
 // that name it.
 func (s *Server) Meta(ctx context.Context, signature string, body []byte) error {
-	allowed := map[string]*business{}
-	tried := map[string]bool{}
-	for _, b := range s.all() {
-		for _, n := range b.tenant.Numbers {
-			if n.Provider != "meta" {
-				continue
-			}
-			secret := s.cfg.Secrets(n.AppSecretEnv)
-			ok, known := tried[secret]
-			if !known {
-				ok = whatsapp.VerifyMeta(secret, signature, body) == nil
-				tried[secret] = ok
-			}
-			if ok {
-				allowed[n.ID] = b
-			}
+	for secret, numbers := range s.routes.Load().meta {
+		if whatsapp.VerifyMeta(secret, signature, body) == nil {
+			return s.once(ctx, "meta", secret, body, func() error { return s.take(ctx, "meta", numbers, body) })
 		}
 	}
-	if len(allowed) == 0 {
-		return fault.E(fault.Unauthorized, "The webhook's signature is wrong.")
-	}
-	return s.take(ctx, "meta", allowed, body)
+	return fault.E(fault.Unauthorized, "The webhook's signature is wrong.")
 }
 
 // MetaChallenge implements httpd.Intake.
@@ -55,24 +38,37 @@ func (s *Server) MetaChallenge(query url.Values) (string, error) {
 // Dialog360 implements httpd.Intake.
 func (s *Server) Dialog360(ctx context.Context, secret, signature string, body []byte) error {
 	allowed := map[string]*business{}
-	for _, b := range s.all() {
-		for _, n := range b.tenant.Numbers {
-			if n.Provider != "360dialog" {
-				continue
-			}
-			signing := ""
-			if n.AppSecretEnv != "" {
-				signing = s.cfg.Secrets(n.AppSecretEnv)
-			}
-			if whatsapp.VerifyDialog360(s.cfg.Secrets(n.WebhookEnv), secret, signing, signature, body) == nil {
-				allowed[n.ID] = b
-			}
+	for _, d := range s.routes.Load().dialog360[sha256.Sum256([]byte(secret))] {
+		if whatsapp.VerifyDialog360(d.secret, secret, d.signing, signature, body) == nil {
+			allowed[d.number] = d.business
 		}
 	}
 	if len(allowed) == 0 {
 		return fault.E(fault.Unauthorized, "The webhook's secret is wrong.")
 	}
-	return s.take(ctx, "360dialog", allowed, body)
+	return s.once(ctx, "360dialog", secret, body, func() error { return s.take(ctx, "360dialog", allowed, body) })
+}
+
+// seenFor is how long a delivery that was stored is known again without asking
+// the database.
+const seenFor = 10 * time.Minute
+
+// once stores a delivery unless the very same one was stored already: a
+// provider in trouble delivers again and again. What forgets costs a look at
+// the database, which knows better.
+func (s *Server) once(ctx context.Context, source, secret string, body []byte, store func() error) error {
+	h := sha256.New()
+	_, _ = h.Write([]byte(source + "\x00" + secret + "\x00"))
+	_, _ = h.Write(body)
+	key := hex.EncodeToString(h.Sum(nil))
+	if s.hot.Seen(ctx, key) {
+		return nil
+	}
+	err := store()
+	if err == nil {
+		s.hot.Remember(ctx, key, seenFor)
+	}
+	return err
 }
 
 // part is what a webhook brought for one business.
@@ -153,7 +149,7 @@ func (s *Server) Daraja(ctx context.Context, token string, body []byte) error {
 	if !ok {
 		return fault.E(fault.NotFound, "No such payment.")
 	}
-	b := s.byRoute(route)
+	b := s.routes.Load().payments[route]
 	if b == nil {
 		return fault.E(fault.NotFound, "No such payment.")
 	}
@@ -177,22 +173,10 @@ func (s *Server) Daraja(ctx context.Context, token string, body []byte) error {
 	return nil
 }
 
-func (s *Server) byRoute(route string) *business {
-	for _, b := range s.all() {
-		if subtle.ConstantTimeCompare([]byte(b.route), []byte(route)) == 1 {
-			return b
-		}
-	}
-	return nil
-}
-
 func hashToken(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
-
-// Ready implements httpd.Intake.
-func (s *Server) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
 
 // numberOf returns a tenant's number by the provider's id.
 func numberOf(t tenant.Tenant, id string) (tenant.Number, bool) {

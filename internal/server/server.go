@@ -2,8 +2,10 @@
 // what runs.
 //
 // New checks everything and refuses to start with all faults named; Start
-// begins to work; Stop lets work under way finish and returns when all of it
-// has. Nothing imports this package but commands and the laboratory.
+// begins to work; Drain makes readiness say that this process is leaving; Stop
+// lets work under way finish for a while and cuts off what does not. Several
+// servers may run on one PostgreSQL database when they share a Redis. Nothing
+// imports this package but commands and the laboratory.
 package server
 
 import (
@@ -11,12 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"os"
-	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/app"
@@ -25,17 +25,14 @@ import (
 	"github.com/ratiba/ratiba/internal/clock"
 	"github.com/ratiba/ratiba/internal/config"
 	"github.com/ratiba/ratiba/internal/coord"
+	"github.com/ratiba/ratiba/internal/coord/redis"
 	"github.com/ratiba/ratiba/internal/httpd"
 	"github.com/ratiba/ratiba/internal/ids"
-	"github.com/ratiba/ratiba/internal/llm"
-	"github.com/ratiba/ratiba/internal/llm/anthropic"
-	"github.com/ratiba/ratiba/internal/llm/openai"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
-	"github.com/ratiba/ratiba/internal/prompt"
 	"github.com/ratiba/ratiba/internal/store"
+	"github.com/ratiba/ratiba/internal/tool"
 	"github.com/ratiba/ratiba/internal/turn"
-	"github.com/ratiba/ratiba/internal/understand"
 )
 
 // Config is what a Server needs.
@@ -51,21 +48,25 @@ type Config struct {
 // Server is the product, composed.
 type Server struct {
 	cfg      Config
-	real     clock.Clock
+	real     clock.Clock // what leases and rates follow
 	store    *store.Store
-	apps     map[string]app.App
+	hot      coord.Hot
+	apps     map[string]kind
 	engine   *turn.Engine
 	whatsapp *whatsapp.Client
 	turns    *coord.Pump
 	sends    *coord.Pump
-	pairs    *coord.Limiter
-	numbers  *coord.Limiter
+	pairs    coord.Taker
+	numbers  coord.Taker
 	typing   chan typing
 	tasks    sync.WaitGroup
 	end      context.CancelFunc
+	draining atomic.Bool
 
-	mu         sync.RWMutex
+	loading    sync.Mutex // one reload at a time
+	mu         sync.Mutex
 	businesses map[ids.TenantID]*business
+	routes     atomic.Pointer[routes]
 }
 
 // turnWorkers is how many turns run at once. A turn mostly waits for a model.
@@ -77,38 +78,82 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		cfg.Clock = clock.Real{}
 	}
 	s := &Server{
-		cfg: cfg, real: clock.Real{}, whatsapp: whatsapp.New(whatsapp.Config{}), businesses: map[ids.TenantID]*business{},
+		cfg: cfg, whatsapp: whatsapp.New(whatsapp.Config{}), businesses: map[ids.TenantID]*business{},
 		typing: make(chan typing, typingQueue),
-		// WhatsApp's limits: one message per 6 s and recipient with a burst of 45,
-		// 80 a second and number.
-		pairs:   coord.NewLimiter(coord.Rate{Every: 6 * time.Second, Burst: 45}),
-		numbers: coord.NewLimiter(coord.Rate{Every: time.Second / 80, Burst: 80}),
 	}
-	apps, err := composeApps()
-	if err != nil {
+	s.routes.Store(&routes{})
+	var err error
+	if s.apps, err = composeApps(); err != nil {
 		return nil, err
 	}
-	s.apps = apps
-	tables := map[string]store.AppPart{}
-	for name, a := range apps {
-		tables[name] = store.AppPart{Migrations: a.Migrations, Merge: a.Merge}
+	if err = s.openStore(ctx); err != nil {
+		return nil, err
 	}
-	if s.store, err = store.Open(ctx, store.Config{Dir: cfg.Settings.Data, Apps: tables}); err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
-	}
-	if err := s.compose(ctx); err != nil {
-		return nil, errors.Join(err, s.store.Close())
+	if err = s.compose(ctx); err != nil {
+		return nil, errors.Join(err, s.store.Close(), s.hot.Close())
 	}
 	return s, nil
 }
 
+// openStore opens what is durable and what is shared.
+func (s *Server) openStore(ctx context.Context) (err error) {
+	set, redisURL := s.cfg.Settings, s.cfg.Secrets(s.cfg.Settings.Redis.URLEnv)
+	parts := map[string]store.AppPart{}
+	for name, k := range s.apps {
+		parts[name] = store.AppPart{
+			Migrations: k.Migrations, Merge: k.Merge, Version: k.Flow.Version(), Person: k.Person, Erase: k.Erase,
+		}
+	}
+	s.hot = coord.NewLocal(clock.Real{})
+	if redisURL != "" {
+		if s.hot, err = redis.New(redis.Config{URL: redisURL, Logger: s.cfg.Logger}); err != nil {
+			return fmt.Errorf("%s: %w", set.Redis.URLEnv, err)
+		}
+	}
+	s.store, err = store.Open(ctx, store.Config{
+		Dir: set.Data, URL: s.cfg.Secrets(set.Database.URLEnv), Conns: set.Database.Connections, Node: nodeName(set.Node),
+		Alone: redisURL == "", Visitor: s.cfg.Offline, Apps: parts,
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("open store: %w", err), s.hot.Close())
+	}
+	s.real = s.store.Real()
+	// WhatsApp's limits: one message per 6 s and recipient with a burst of 45,
+	// 80 a second and number.
+	s.pairs = s.hot.Bucket("pairs", coord.Rate{Every: 6 * time.Second, Burst: 45})
+	s.numbers = s.hot.Bucket("numbers", coord.Rate{Every: time.Second / 80, Burst: 80})
+	return nil
+}
+
+// nodeName is a name of this process that no other has, nor had.
+func nodeName(name string) string {
+	if name == "" {
+		name, _ = os.Hostname() // a name for people; what is drawn tells nodes apart
+	}
+	return name + "-" + ids.NewSource(ids.NewSeed(), time.Time{}).Token(6)
+}
+
+// kind is an app with what all of its tenants share.
+type kind struct {
+	app.App
+	registry *tool.Registry
+}
+
 // composeApps is the visible list of apps.
-func composeApps() (map[string]app.App, error) {
+func composeApps() (map[string]kind, error) {
 	b, err := booking.New(store.Payments{})
 	if err != nil {
 		return nil, fmt.Errorf("compose booking: %w", err)
 	}
-	return map[string]app.App{b.Name: b}, nil
+	kinds := map[string]kind{}
+	for _, a := range []app.App{b} {
+		registry, err := tool.NewRegistry(a.Tools...)
+		if err != nil {
+			return nil, fmt.Errorf("check tools of %s: %w", a.Name, err)
+		}
+		kinds[a.Name] = kind{a, registry}
+	}
+	return kinds, nil
 }
 
 func (s *Server) compose(ctx context.Context) error {
@@ -122,17 +167,17 @@ func (s *Server) compose(ctx context.Context) error {
 	}
 	s.engine = turn.New(turn.Config{
 		Understander: u, Texts: texts, Payments: store.Payments{}, Clock: s.cfg.Clock, Real: s.real, Logger: s.cfg.Logger,
-		Split: whatsapp.Split, Typing: s.showTyping,
+		Split: whatsapp.Split, Typing: s.showTyping, Buckets: s.hot,
 	})
 	s.turns = coord.NewPump(coord.PumpConfig{
-		Name: "turns", Source: turnSource{s}, Clock: s.cfg.Clock, Logger: s.cfg.Logger, Tenants: s.tenantIDs,
+		Name: "turns", Source: served{s, turnSource{s}}, Clock: s.cfg.Clock, Logger: s.cfg.Logger, Due: s.due,
 		Workers: turnWorkers,
 	})
 	s.sends = coord.NewPump(coord.PumpConfig{
-		Name: "outbox", Clock: s.real, Logger: s.cfg.Logger, Tenants: s.tenantIDs,
-		Source: outbox.NewWorker(outbox.WorkerConfig{
+		Name: "outbox", Clock: s.real, Logger: s.cfg.Logger, Due: s.due,
+		Source: served{s, outbox.NewWorker(outbox.WorkerConfig{
 			Open: s.outboxOf, Carriers: s.carriers(), Clock: s.cfg.Clock, Real: s.real, Logger: s.cfg.Logger, Settled: s.settled,
-		}),
+		})},
 	})
 	return s.loadTenants(ctx)
 }
@@ -146,117 +191,6 @@ func (s *Server) carriers() map[string]outbox.Carrier {
 	}
 }
 
-// understander composes understanding with the models that have a key or an
-// address; without any, code understands alone.
-func (s *Server) understander() (*understand.Understander, error) {
-	router, err := s.router()
-	if err != nil {
-		return nil, err
-	}
-	cfg := understand.Config{Logger: s.cfg.Logger}
-	if router != nil {
-		prompts, err := prompt.Embedded()
-		if err != nil {
-			return nil, fmt.Errorf("load prompts: %w", err)
-		}
-		cfg.Model, cfg.Prompts = router, prompts
-	}
-	return understand.New(cfg)
-}
-
-func (s *Server) router() (*llm.Router, error) {
-	if s.cfg.Offline {
-		return nil, nil //nolint:nilnil // nobody is answered.
-	}
-	m := s.cfg.Settings.Models
-	providers := map[string]llm.Provider{}
-	if key := s.cfg.Secrets(m.OpenAI.KeyEnv); key != "" || m.OpenAI.URL != "" {
-		p, err := openai.New(openai.Config{BaseURL: m.OpenAI.URL, Key: key})
-		if err != nil {
-			return nil, err
-		}
-		providers[openai.Name] = p
-	}
-	if key := s.cfg.Secrets(m.Anthropic.KeyEnv); key != "" || m.Anthropic.URL != "" {
-		p, err := anthropic.New(anthropic.Config{BaseURL: m.Anthropic.URL, Key: key})
-		if err != nil {
-			return nil, err
-		}
-		providers[anthropic.Name] = p
-	}
-	if len(providers) == 0 {
-		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "models.none")
-		return nil, nil //nolint:nilnil // no model is a way to run.
-	}
-	roles, catalogue, err := s.assignments()
-	if err == nil {
-		roles, err = s.served(roles, providers)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return llm.New(llm.Config{
-		Roles: roles, Catalogue: catalogue, Providers: providers, Clock: s.cfg.Clock, Logger: s.cfg.Logger,
-		Ledger: store.Calls{Open: s.tenantStore},
-	})
-}
-
-// served leaves out the roles that nobody calls and whose vendor has no key.
-// A role that is called needs its vendor.
-func (s *Server) served(roles llm.Roles, providers map[string]llm.Provider) (llm.Roles, error) {
-	m := s.cfg.Settings.Models
-	keys := map[string]string{openai.Name: m.OpenAI.KeyEnv, anthropic.Name: m.Anthropic.KeyEnv}
-	out, waiting := llm.Roles{}, map[string][]string{}
-	for role, ladder := range roles {
-		var lacking []string
-		for _, rung := range ladder {
-			if providers[rung.Provider] == nil && keys[rung.Provider] != "" {
-				lacking = append(lacking, rung.Provider)
-			}
-		}
-		switch {
-		case len(lacking) == 0:
-			out[role] = ladder
-		case slices.Contains(understand.Roles(), role):
-			for _, name := range lacking {
-				waiting[name] = append(waiting[name], string(role))
-			}
-		}
-	}
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(waiting)) {
-		slices.Sort(waiting[name])
-		errs = append(errs, fmt.Errorf("%s: want the key of %s, which serves %s; or give these roles to another vendor in models.roles",
-			keys[name], name, strings.Join(slices.Compact(waiting[name]), ", ")))
-	}
-	return out, errors.Join(errs...)
-}
-
-func (s *Server) assignments() (llm.Roles, *llm.Catalogue, error) {
-	m := s.cfg.Settings.Models
-	roles, err := llm.DefaultRoles()
-	if m.Roles != "" && err == nil {
-		var raw []byte
-		if raw, err = os.ReadFile(m.Roles); err == nil {
-			roles, err = llm.ParseRoles(raw)
-		}
-	}
-	if err != nil {
-		return roles, nil, fmt.Errorf("read roles: %w", err)
-	}
-	catalogue, err := llm.DefaultCatalogue()
-	if m.Catalogue != "" && err == nil {
-		var raw []byte
-		if raw, err = os.ReadFile(m.Catalogue); err == nil {
-			catalogue, err = catalogue.Extend(raw)
-		}
-	}
-	if err != nil {
-		return roles, nil, fmt.Errorf("read model catalogue: %w", err)
-	}
-	return roles, catalogue, nil
-}
-
 // Handler is the product's HTTP face.
 func (s *Server) Handler() http.Handler { return httpd.New(s, s.cfg.Logger) }
 
@@ -264,19 +198,40 @@ func (s *Server) Handler() http.Handler { return httpd.New(s, s.cfg.Logger) }
 func (s *Server) Start(ctx context.Context) {
 	ctx, s.end = context.WithCancel(ctx)
 	s.tasks.Go(func() { s.typingLoop(ctx) })
+	s.tasks.Go(func() { s.tendLoop(ctx) })
+	s.tasks.Go(func() { s.hot.Subscribe(ctx, topicTenants, func(coord.Note) { s.reload(ctx) }) })
+	s.tasks.Go(func() { s.hot.Subscribe(ctx, topicWakes, s.wakeFor) })
 	s.turns.Start(ctx)
 	s.sends.Start(ctx)
 }
 
-// Stop lets work under way finish, then closes the store.
+// Drain makes readiness say that this process is leaving. It goes on serving
+// until Stop.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// drainTime is how long work under way may take once a process stops.
+const drainTime = 5 * time.Second
+
+// Stop lets work under way finish, cuts off what takes longer than drainTime,
+// tells the other nodes what is left to do, and closes the store.
 func (s *Server) Stop() error {
+	s.Drain()
 	if s.end != nil {
 		s.end()
 	}
-	s.turns.Stop()
-	s.sends.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	var pumps sync.WaitGroup
+	var turns, sends int
+	pumps.Go(func() { turns = s.turns.Stop(ctx) })
+	pumps.Go(func() { sends = s.sends.Stop(ctx) })
+	pumps.Wait()
+	if turns+sends > 0 {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "server.cut_off", slog.Int("turns", turns), slog.Int("sends", sends))
+	}
 	s.tasks.Wait()
-	return s.store.Close()
+	s.handOn()
+	return errors.Join(s.store.Close(), s.hot.Close())
 }
 
 // Idle waits until nothing is under way and nothing is due.

@@ -1,0 +1,130 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ratiba/ratiba/internal/llm"
+	"github.com/ratiba/ratiba/internal/llm/anthropic"
+	"github.com/ratiba/ratiba/internal/llm/openai"
+	"github.com/ratiba/ratiba/internal/prompt"
+	"github.com/ratiba/ratiba/internal/store"
+	"github.com/ratiba/ratiba/internal/understand"
+)
+
+// understander composes understanding with the models that have a key or an
+// address; without any, code understands alone.
+func (s *Server) understander() (*understand.Understander, error) {
+	router, err := s.router()
+	if err != nil {
+		return nil, err
+	}
+	cfg := understand.Config{Logger: s.cfg.Logger}
+	if router != nil {
+		prompts, err := prompt.Embedded()
+		if err != nil {
+			return nil, fmt.Errorf("load prompts: %w", err)
+		}
+		cfg.Model, cfg.Prompts = router, prompts
+	}
+	return understand.New(cfg)
+}
+
+func (s *Server) router() (*llm.Router, error) {
+	if s.cfg.Offline {
+		return nil, nil //nolint:nilnil // nobody is answered.
+	}
+	m := s.cfg.Settings.Models
+	providers := map[string]llm.Provider{}
+	if key := s.cfg.Secrets(m.OpenAI.KeyEnv); key != "" || m.OpenAI.URL != "" {
+		p, err := openai.New(openai.Config{BaseURL: m.OpenAI.URL, Key: key})
+		if err != nil {
+			return nil, err
+		}
+		providers[openai.Name] = p
+	}
+	if key := s.cfg.Secrets(m.Anthropic.KeyEnv); key != "" || m.Anthropic.URL != "" {
+		p, err := anthropic.New(anthropic.Config{BaseURL: m.Anthropic.URL, Key: key})
+		if err != nil {
+			return nil, err
+		}
+		providers[anthropic.Name] = p
+	}
+	if len(providers) == 0 {
+		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "models.none")
+		return nil, nil //nolint:nilnil // no model is a way to run.
+	}
+	roles, catalogue, err := s.assignments()
+	if err == nil {
+		roles, err = s.served(roles, providers)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return llm.New(llm.Config{
+		Roles: roles, Catalogue: catalogue, Providers: providers, Clock: s.cfg.Clock, Logger: s.cfg.Logger,
+		Ledger: store.Calls{Open: s.tenantStore},
+	})
+}
+
+// served leaves out the roles that nobody calls and whose vendor has no key.
+// A role that is called needs its vendor.
+func (s *Server) served(roles llm.Roles, providers map[string]llm.Provider) (llm.Roles, error) {
+	m := s.cfg.Settings.Models
+	keys := map[string]string{openai.Name: m.OpenAI.KeyEnv, anthropic.Name: m.Anthropic.KeyEnv}
+	out, waiting := llm.Roles{}, map[string][]string{}
+	for role, ladder := range roles {
+		var lacking []string
+		for _, rung := range ladder {
+			if providers[rung.Provider] == nil && keys[rung.Provider] != "" {
+				lacking = append(lacking, rung.Provider)
+			}
+		}
+		switch {
+		case len(lacking) == 0:
+			out[role] = ladder
+		case slices.Contains(understand.Roles(), role):
+			for _, name := range lacking {
+				waiting[name] = append(waiting[name], string(role))
+			}
+		}
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(waiting)) {
+		slices.Sort(waiting[name])
+		errs = append(errs, fmt.Errorf("%s: want the key of %s, which serves %s; or give these roles to another vendor in models.roles",
+			keys[name], name, strings.Join(slices.Compact(waiting[name]), ", ")))
+	}
+	return out, errors.Join(errs...)
+}
+
+func (s *Server) assignments() (llm.Roles, *llm.Catalogue, error) {
+	m := s.cfg.Settings.Models
+	roles, err := llm.DefaultRoles()
+	if m.Roles != "" && err == nil {
+		var raw []byte
+		if raw, err = os.ReadFile(m.Roles); err == nil {
+			roles, err = llm.ParseRoles(raw)
+		}
+	}
+	if err != nil {
+		return roles, nil, fmt.Errorf("read roles: %w", err)
+	}
+	catalogue, err := llm.DefaultCatalogue()
+	if m.Catalogue != "" && err == nil {
+		var raw []byte
+		if raw, err = os.ReadFile(m.Catalogue); err == nil {
+			catalogue, err = catalogue.Extend(raw)
+		}
+	}
+	if err != nil {
+		return roles, nil, fmt.Errorf("read model catalogue: %w", err)
+	}
+	return roles, catalogue, nil
+}
