@@ -93,6 +93,9 @@ type Config struct {
 	Throughput  int                 // WhatsApp messages a second and number; 80
 	PairBurst   int                 // WhatsApp messages to one user at once; 45
 	UserIDs     bool                // give every WhatsApp sender a business-scoped id
+
+	JournalEntries  int  // kept, the oldest dropped first; 200,000
+	RepeatCallbacks bool // repeat an M-Pesa callback until it is answered 200
 }
 
 // Sim is the simulated world. It is safe for concurrent use.
@@ -120,7 +123,7 @@ func New(cfg Config) (*Sim, error) {
 	s := &Sim{
 		cfg:     cfg,
 		courier: courier.New(courier.Config{Client: cfg.HTTPClient, Backoff: cfg.Backoff, Logger: cfg.Logger}),
-		journal: journal.New(cfg.Clock, 0),
+		journal: journal.New(cfg.Clock, cfg.JournalEntries),
 	}
 	var waErr, mpesaErr error
 	s.whatsapp, waErr = whatsapp.New(whatsapp.Config{
@@ -130,7 +133,7 @@ func New(cfg Config) (*Sim, error) {
 	})
 	s.daraja, mpesaErr = daraja.New(daraja.Config{
 		Clock: cfg.Clock, Real: cfg.Real, Courier: s.courier, Journal: s.journal,
-		Shortcodes: cfg.MpesaShortcodes, PromptLife: cfg.PromptLife,
+		Shortcodes: cfg.MpesaShortcodes, PromptLife: cfg.PromptLife, RepeatCallbacks: cfg.RepeatCallbacks,
 	})
 	if err := errors.Join(waErr, mpesaErr); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)

@@ -12,21 +12,29 @@ import (
 
 // postCallback tells the product an outcome, as often as the program says.
 // Safaricom does not promise to repeat a callback that was not answered, so
-// the simulator does not. It returns the product's first HTTP status.
+// the simulator does only where its configuration says so, and then as often
+// as it takes. It returns the product's first HTTP status.
 func (s *Simulator) postCallback(ctx context.Context, p *prompt, o outcome) int {
 	letter := courier.Letter{URL: p.callback, Body: s.callbackBody(p, o)}
 	code, _ := o.result()
-	first := 0
-	for i := range p.program.deliveries() {
-		a := s.courier.Post(ctx, letter)
+	first, attempts := 0, 0
+	tell := func(a courier.Answer) {
+		attempts++
 		s.journal.Add(journal.Entry{
 			Kind: journal.CallbackPost, ID: p.ID, Phone: p.Phone, Amount: p.program.paid(p.Amount), Reference: p.Reference,
 			Status: string(o), Code: strconv.Itoa(code), Receipt: p.Receipt, URL: p.callback,
-			HTTPStatus: a.Status, Attempt: i + 1, Error: a.Reason(),
+			HTTPStatus: a.Status, Attempt: attempts, Error: a.Reason(),
 		})
-		if i == 0 {
+		if attempts == 1 {
 			first = a.Status
 		}
+	}
+	for range p.program.deliveries() {
+		if s.repeat {
+			s.courier.PostUntilOK(ctx, letter, tell)
+			continue
+		}
+		tell(s.courier.Post(ctx, letter))
 	}
 	return first
 }

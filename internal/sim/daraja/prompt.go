@@ -98,8 +98,12 @@ func (s *Simulator) settle(p *prompt, o outcome) {
 	if o == outcomeSuccess && p.Receipt == "" {
 		p.Receipt = s.newReceipt(p.endedAt)
 	}
+	told := ""
+	if p.silent {
+		told = journal.Silent
+	}
 	s.journal.Add(journal.Entry{
-		Kind: journal.PromptEnded, ID: p.ID, Phone: p.Phone, Amount: p.program.paid(p.Amount), Reference: p.Reference,
+		Kind: journal.PromptEnded, Type: told, ID: p.ID, Phone: p.Phone, Amount: p.program.paid(p.Amount), Reference: p.Reference,
 		Status: string(o), Code: strconv.Itoa(code), Receipt: p.Receipt,
 	})
 }

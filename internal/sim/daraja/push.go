@@ -34,7 +34,16 @@ func (s *Simulator) push(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case p.program.Outcome == "": // It waits for a PIN.
 	case p.program.When == whenBefore:
-		s.run(r.Context(), p)
+		// Its callback goes on when who asked has died meanwhile.
+		told := make(chan struct{})
+		s.courier.Go(func(ctx context.Context) {
+			defer close(told)
+			s.run(ctx, p)
+		})
+		select {
+		case <-told:
+		case <-r.Context().Done():
+		}
 	default:
 		s.courier.Go(func(ctx context.Context) { s.run(ctx, p) })
 	}

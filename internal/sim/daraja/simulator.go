@@ -42,6 +42,9 @@ type Config struct {
 	Journal    *journal.Journal // required
 	Shortcodes []Shortcode
 	PromptLife time.Duration // 60 s
+	// RepeatCallbacks repeats a callback until it is answered 200. Safaricom
+	// does not promise that, so it is off unless asked for.
+	RepeatCallbacks bool
 }
 
 // Simulator is the API and the phones. It is safe for concurrent use.
@@ -51,6 +54,7 @@ type Simulator struct {
 	courier    *courier.Courier
 	journal    *journal.Journal
 	promptLife time.Duration
+	repeat     bool
 
 	mu         sync.Mutex
 	shortcodes []Shortcode
@@ -83,6 +87,7 @@ func New(cfg Config) (*Simulator, error) {
 	return &Simulator{
 		clock: cfg.Clock, real: cfg.Real, courier: cfg.Courier, journal: cfg.Journal,
 		promptLife: cmp.Or(cfg.PromptLife, time.Minute),
+		repeat:     cfg.RepeatCallbacks,
 		shortcodes: append([]Shortcode(nil), cfg.Shortcodes...),
 		tokens:     map[string]token{},
 		byID:       map[string]*prompt{},

@@ -37,6 +37,9 @@ const (
 	Queried       Kind = "query.answered"   // a status query for ID: Code
 )
 
+// Silent is the Type of a prompt that ends without a callback.
+const Silent = "silent"
+
 // Entry is one thing that happened. Which fields are set follows from Kind.
 type Entry struct {
 	Seq        int64     `json:"seq"`
