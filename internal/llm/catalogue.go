@@ -37,6 +37,9 @@ type Model struct {
 	StrictSchema  bool      // the provider enforces a schema
 	Sampling      bool      // temperature is still a parameter
 	Efforts       []string  // reasoning efforts it takes; empty: none
+	ToolEffort    string    // the one effort in which it calls tools; empty: any
+	Logprobs      bool      // it can tell the probabilities of its tokens
+	Embeds        bool      // it makes vectors, and nothing else
 	Retires       time.Time // zero when no date is known
 	Successor     string
 	Prices        []Price // by From, ascending
@@ -57,17 +60,17 @@ type Rates struct {
 	Output     money.Pico
 }
 
+// RetiredAt reports whether the vendor has shut the model down by then.
+func (m Model) RetiredAt(at time.Time) bool { return !m.Retires.IsZero() && !at.Before(m.Retires) }
+
+func (m Model) takes(effort string) bool { return slices.Contains(m.Efforts, effort) }
+
 // Cost prices a usage exactly. A time before the first price takes the first
 // price. Counts below zero or above a hundred million tokens, which no honest
 // provider sends, are taken as those bounds.
 func (m Model) Cost(u Usage, at time.Time) money.Pico {
 	u = Usage{bound(u.Input), bound(u.Cached), bound(u.CacheWrite), bound(u.Output)}
-	price := m.Prices[0]
-	for _, p := range m.Prices {
-		if !p.From.After(at) {
-			price = p
-		}
-	}
+	price := m.price(at)
 	rates := price.Rates[0]
 	for _, r := range price.Rates {
 		if u.Prompt() > r.Above {
@@ -76,6 +79,30 @@ func (m Model) Cost(u Usage, at time.Time) money.Pico {
 	}
 	return money.Pico(u.Input)*rates.Input + money.Pico(u.Cached)*rates.Cached +
 		money.Pico(u.CacheWrite)*rates.CacheWrite + money.Pico(u.Output)*rates.Output
+}
+
+// Worst prices a bound on a usage: the prompt of u.Input tokens in the dearest
+// bucket it may be billed in, at whatever length up to it costs most.
+func (m Model) Worst(u Usage, at time.Time) money.Pico {
+	u = Usage{Input: bound(u.Input), Output: bound(u.Output)}
+	var in, out money.Pico
+	for _, r := range m.price(at).Rates {
+		if r.Above == 0 || u.Input > r.Above {
+			in, out = max(in, r.Input, r.Cached, r.CacheWrite), max(out, r.Output)
+		}
+	}
+	return money.Pico(u.Input)*in + money.Pico(u.Output)*out
+}
+
+// price is what applies at a time; the first row applies before it too.
+func (m Model) price(at time.Time) Price {
+	price := m.Prices[0]
+	for _, p := range m.Prices {
+		if !p.From.After(at) {
+			price = p
+		}
+	}
+	return price
 }
 
 func bound(tokens int) int { return min(max(0, tokens), maxTokens) }
@@ -155,6 +182,9 @@ type modelEntry struct {
 	StrictSchema  bool         `yaml:"strict_schema"`
 	Sampling      bool         `yaml:"sampling"`
 	Efforts       []string     `yaml:"efforts"`
+	ToolEffort    string       `yaml:"tool_effort"`
+	Logprobs      bool         `yaml:"logprobs"`
+	Embeds        bool         `yaml:"embeds"`
 	Retires       string       `yaml:"retires"`
 	Successor     string       `yaml:"successor"`
 	Prices        []priceEntry `yaml:"prices"`
@@ -183,6 +213,7 @@ func (e modelEntry) model() (Model, error) {
 		Provider: e.Provider, ID: e.ID, Aliases: e.Aliases,
 		ContextTokens: e.ContextTokens, OutputTokens: e.OutputTokens,
 		StrictSchema: e.StrictSchema, Sampling: e.Sampling, Efforts: e.Efforts,
+		ToolEffort: e.ToolEffort, Logprobs: e.Logprobs, Embeds: e.Embeds,
 		Successor: e.Successor,
 	}
 	var faults []error

@@ -297,7 +297,7 @@ func describe(out *node, moved []string) {
 // Restore undoes what RequireAll did to an answer: a null that stands for an
 // optional member is left out again. What is not JSON is returned unchanged.
 func (s *Schema) Restore(answer string) string {
-	if !s.optional(s.root, 0) {
+	if !s.optional {
 		return answer
 	}
 	doc, err := parseNode([]byte(answer))
@@ -319,25 +319,25 @@ func (s *Schema) resolve(n *node) *node {
 	return n
 }
 
-// optional reports whether any object under n has an optional member.
-func (s *Schema) optional(n *node, depth int) bool {
+// hasOptional reports whether any object under n has an optional member.
+func (s *Schema) hasOptional(n *node, depth int) bool {
 	n = s.resolve(n)
 	if n == nil || depth > maxDepth {
 		return false
 	}
 	if properties := n.member("properties"); properties != nil {
 		for _, name := range properties.names {
-			if !requires(n, name) || s.optional(properties.members[name], depth+1) {
+			if !requires(n, name) || s.hasOptional(properties.members[name], depth+1) {
 				return true
 			}
 		}
 	}
 	for _, sub := range s.branches(n) {
-		if s.optional(sub, depth+1) {
+		if s.hasOptional(sub, depth+1) {
 			return true
 		}
 	}
-	return s.optional(n.member("items"), depth+1)
+	return s.hasOptional(n.member("items"), depth+1)
 }
 
 // branches returns the only object branch of a union. With several, which one

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -28,45 +28,82 @@ type Response struct {
 	Body   []byte
 }
 
-// Client returns a copy of c, or a client with connections of its own when c is
-// nil, that follows no redirect: a redirect would carry the key to an address
-// nobody configured.
-func Client(c *http.Client) *http.Client {
-	out := http.Client{}
-	if c != nil {
-		out = *c
-	} else if shared, ok := http.DefaultTransport.(*http.Transport); ok {
-		out.Transport = shared.Clone() // others may close the shared one's connections
-	}
-	out.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &out
+// Endpoint is one address of one vendor, for adapters. It is safe for
+// concurrent use.
+type Endpoint struct {
+	provider string
+	url      *url.URL
+	header   http.Header // of every request; never changed
+	client   *http.Client
 }
 
-// Post sends a JSON body and reads the whole response, for adapters. Errors
-// are transport errors, classified; any HTTP status is a Response.
-func Post(ctx context.Context, c *http.Client, provider, url string, header http.Header, body []byte) (Response, *Error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return Response{}, &Error{Class: InvalidRequest, Provider: provider, Cause: fmt.Errorf("build request: %w", err)}
+// NewEndpoint returns the endpoint at base and path, which takes JSON. The base
+// must be absolute. The client is copied: it follows no redirect, because that
+// would carry the key to an address nobody configured, and keeps no cookies. A
+// nil client gets connections of its own.
+func NewEndpoint(provider, base, path string, header http.Header, c *http.Client) (*Endpoint, error) {
+	u, err := url.Parse(strings.TrimRight(base, "/") + path)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New(provider + ": the base URL must be absolute, such as https://api.example.com")
 	}
-	maps.Copy(req.Header, header)
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.Do(req)
+	e := &Endpoint{provider: provider, url: u, header: header.Clone(), client: &http.Client{}}
+	if c != nil {
+		*e.client = *c
+	} else if shared, ok := http.DefaultTransport.(*http.Transport); ok {
+		own := shared.Clone() // others may close the shared one's connections
+		own.MaxIdleConnsPerHost = idleConnections
+		e.client.Transport = own
+	}
+	e.client.Jar = nil
+	e.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if e.header == nil {
+		e.header = http.Header{}
+	}
+	e.header.Set("Content-Type", "application/json")
+	return e, nil
+}
+
+// idleConnections is how many connections to one vendor wait for the next call.
+const idleConnections = 64
+
+// Post sends a JSON body and reads the whole response. Errors are transport
+// errors, classified; any HTTP status is a Response.
+func (e *Endpoint) Post(ctx context.Context, body []byte) (Response, *Error) {
+	// Neither client nor transport changes a request's header or address, so all
+	// requests share them.
+	req := (&http.Request{
+		Method: http.MethodPost, URL: e.url, Host: e.url.Host, Header: e.header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
+	}).WithContext(ctx)
+	resp, err := e.client.Do(req)
 	if err != nil {
-		return Response{}, transportError(ctx, provider, err)
+		return Response{}, transportError(ctx, e.provider, err)
 	}
 	defer resp.Body.Close() //nolint:errcheck // The body has been read.
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
+	raw, err := read(resp)
 	if err != nil {
-		return Response{}, transportError(ctx, provider, err)
+		return Response{}, transportError(ctx, e.provider, err)
 	}
 	if len(raw) > maxResponse {
 		return Response{}, &Error{
-			Class: Malformed, Provider: provider, Status: resp.StatusCode, MayBeBilled: true,
+			Class: Malformed, Provider: e.provider, Status: resp.StatusCode, MayBeBilled: true,
 			Cause: fmt.Errorf("response over %d bytes", maxResponse),
 		}
 	}
 	return Response{Status: resp.StatusCode, Header: resp.Header, Body: raw}, nil
+}
+
+// read reads a body of at most maxResponse bytes, and one more when there is
+// more.
+func read(resp *http.Response) ([]byte, error) {
+	if n := resp.ContentLength; n >= 0 && n <= maxResponse {
+		raw := make([]byte, n)
+		_, err := io.ReadFull(resp.Body, raw)
+		return raw, err
+	}
+	return io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
 }
 
 func transportError(ctx context.Context, provider string, err error) *Error {

@@ -26,7 +26,10 @@ type Call struct {
 	Effort    string // reasoning effort; empty sends none
 	System    string
 	Messages  []Message
-	Schema    *Schema // nil asks for free text
+	Schema    *Schema // nil asks for free text or tools
+	Tools     []Tool
+	MustCall  bool     // one of the tools has to be called
+	Texts     []string // to be embedded, and nothing else asked
 	MaxTokens int
 	// Deterministic asks for temperature 0. It is set only for models that
 	// still take sampling parameters.
@@ -36,6 +39,9 @@ type Call struct {
 // Answer is what a provider returned, before validation.
 type Answer struct {
 	Text string
+	// ToolCalls are what the model asks for, not yet validated.
+	ToolCalls []ToolCall
+	Vectors   [][]float32 // of Call.Texts, in their order
 	// Usage counts what was billed. Metered tells a usage of zero from a
 	// response that carried none.
 	Usage   Usage
@@ -59,6 +65,8 @@ const (
 	InvalidRequest Class = "invalid_request" // our request is at fault
 	Auth           Class = "auth"            // the key is missing, wrong or not allowed
 	Cancelled      Class = "cancelled"       // the caller gave up; may have been billed
+	OutOfOrder     Class = "out_of_order"    // every provider that could be asked is skipped for a while
+	NotAllowed     Class = "not_allowed"     // the request's tiers leave no model
 )
 
 // Error is a failed attempt. Its text names class, provider, status and the

@@ -1,128 +1,16 @@
 package llm_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ratiba/ratiba/internal/clock"
-	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/llm"
-	"github.com/ratiba/ratiba/internal/money"
 )
-
-// ledger is a Ledger in memory.
-type ledger struct {
-	mu      sync.Mutex
-	records []llm.Record
-	fail    error
-}
-
-func (l *ledger) Lookup(_ context.Context, tenant ids.TenantID, hash string) (*llm.Record, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, v := range slices.Backward(l.records) {
-		if r := v; r.Tenant == tenant && r.RequestHash == hash && r.Outcome == llm.OK {
-			return &r, nil
-		}
-	}
-	return nil, nil //nolint:nilnil // The contract of Lookup.
-}
-
-func (l *ledger) Record(ctx context.Context, r llm.Record) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	l.records = append(l.records, r)
-	return l.fail
-}
-
-// script is a Provider that answers in order and fails on surprise.
-type script struct {
-	t     *testing.T
-	mu    sync.Mutex
-	steps []func(context.Context, llm.Call) (llm.Answer, error)
-	calls []llm.Call
-}
-
-func (s *script) Complete(ctx context.Context, call llm.Call) (llm.Answer, error) {
-	s.mu.Lock()
-	s.calls = append(s.calls, call)
-	n := len(s.calls)
-	s.mu.Unlock()
-	if n > len(s.steps) {
-		s.t.Errorf("call %d was not expected", n)
-		return llm.Answer{}, errors.New("not expected")
-	}
-	return s.steps[n-1](ctx, call)
-}
-
-func says(text string) func(context.Context, llm.Call) (llm.Answer, error) {
-	return func(context.Context, llm.Call) (llm.Answer, error) {
-		return llm.Answer{Text: text, Usage: llm.Usage{Input: 400, Output: 40}, Metered: true}, nil
-	}
-}
-
-func fails(e llm.Error) func(context.Context, llm.Call) (llm.Answer, error) {
-	return func(context.Context, llm.Call) (llm.Answer, error) { return llm.Answer{}, &e }
-}
-
-const moodSchema = `{"type":"object","properties":{"reasoning":{"type":"string"},"mood":{"enum":["good","bad"]},"confidence":{"type":"number","minimum":0,"maximum":1}},"required":["reasoning","mood","confidence"],"additionalProperties":false}`
-
-const mood = `{"reasoning":"r","mood":"good","confidence":0.9}`
-
-// costOnce is 400 tokens in and 40 out on gpt-6-luna.
-const costOnce = 400*100_000 + 40*500_000
-
-var at = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-
-type bundle struct {
-	router *llm.Router
-	ledger *ledger
-	script *script
-	logs   *bytes.Buffer
-	req    llm.Request
-}
-
-func setup(t *testing.T, steps ...func(context.Context, llm.Call) (llm.Answer, error)) *bundle {
-	t.Helper()
-	catalogue, err := llm.DefaultCatalogue()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bundle{ledger: &ledger{}, script: &script{t: t, steps: steps}, logs: &bytes.Buffer{}}
-	b.router, err = llm.New(llm.Config{
-		Roles:     llm.Roles{llm.IntentClassifier: {{Provider: "openai", Model: "gpt-6-luna", Effort: "none", MaxTokens: 100, Timeout: time.Minute}}},
-		Catalogue: catalogue,
-		Providers: map[string]llm.Provider{"openai": b.script},
-		Ledger:    b.ledger,
-		Clock:     clock.NewFixed(at),
-		Stopwatch: clock.NewFixed(at),
-		Logger:    slog.New(slog.NewJSONHandler(b.logs, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema, err := llm.CompileSchema("mood", []byte(moodSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.req = llm.Request{
-		Role: llm.IntentClassifier, Tenant: "t1", Thread: "c1", Turn: "u1", PromptVersion: "mood@1", System: "Sort.",
-		Messages: []llm.Message{{Role: llm.User, Content: "secret words of Wanjiku"}}, Schema: schema,
-	}
-	return b
-}
 
 func TestAnAnswerIsValidatedPricedStoredAndLogged(t *testing.T) {
 	t.Parallel()
@@ -134,10 +22,10 @@ func TestAnAnswerIsValidatedPricedStoredAndLogged(t *testing.T) {
 	if string(got.JSON) != mood || got.Confidence != 0.9 || got.Tier != 1 || got.Cost != costOnce || got.Reused || got.Escalated {
 		t.Errorf("result %+v", got)
 	}
-	if len(b.ledger.records) != 1 {
-		t.Fatalf("%d records, want 1", len(b.ledger.records))
+	if got.Ending != llm.Answered || got.Arm != llm.Stable || len(b.ledger.All()) != 1 || b.ledger.Held() != 0 {
+		t.Fatalf("%+v, %d records, %d held; want one answer and one record", got, len(b.ledger.All()), b.ledger.Held())
 	}
-	rec := b.ledger.records[0]
+	rec := b.ledger.All()[0]
 	confidence := 0.9
 	want := llm.Record{
 		ID: got.CallID, Role: llm.IntentClassifier, Tenant: "t1", Thread: "c1", Turn: "u1", Tier: 1, Provider: "openai",
@@ -175,8 +63,8 @@ func TestARepeatedRequestReusesTheStoredAnswer(t *testing.T) {
 	if other, err := b.router.Call(t.Context(), b.req); err != nil || other.Reused {
 		t.Errorf("another request: %+v, %v; want a call", other, err)
 	}
-	if len(b.ledger.records) != 2 {
-		t.Errorf("%d records, want 2", len(b.ledger.records))
+	if len(b.ledger.All()) != 2 {
+		t.Errorf("%d records, want 2", len(b.ledger.All()))
 	}
 }
 
@@ -194,7 +82,11 @@ func TestEveryFieldOfARequestCountsInItsHash(t *testing.T) {
 		"speaker": func(r *llm.Request) {
 			r.Messages = []llm.Message{{Role: llm.Assistant, Content: r.Messages[0].Content}}
 		},
-		"messages": func(r *llm.Request) { r.Messages = nil },
+		"messages":        func(r *llm.Request) { r.Messages = nil },
+		"tools":           func(r *llm.Request) { r.Tools = []llm.Tool{{Name: "a"}} },
+		"a tool's words":  func(r *llm.Request) { r.Tools = []llm.Tool{{Name: "a", Description: "b"}} },
+		"a tool's input":  func(r *llm.Request) { r.Tools = []llm.Tool{{Name: "a", Input: r.Schema}} },
+		"a call demanded": func(r *llm.Request) { r.Tools, r.MustCall = []llm.Tool{{Name: "a"}}, true },
 	}
 	seen := map[string]string{base: "the request itself"}
 	for name, change := range changes {
@@ -235,8 +127,8 @@ func TestAnUnusableAnswerIsAskedForOnceMoreAndBothArePaid(t *testing.T) {
 			if string(got.JSON) != mood || got.Cost != 2*costOnce || len(got.Chain) != 2 {
 				t.Errorf("result %+v, want the second answer at the price of both", got)
 			}
-			if b.ledger.records[0].Outcome != llm.Outcome(llm.Malformed) || b.ledger.records[0].Cost != costOnce || b.ledger.records[0].Confidence != nil {
-				t.Errorf("first record %+v", b.ledger.records[0])
+			if b.ledger.All()[0].Outcome != llm.Outcome(llm.Malformed) || b.ledger.All()[0].Cost != costOnce || b.ledger.All()[0].Confidence != nil {
+				t.Errorf("first record %+v", b.ledger.All()[0])
 			}
 			asked := b.script.calls[1].Messages
 			if last := asked[len(asked)-1]; last.Role != llm.User || !strings.Contains(last.Content, "could not be used") {
@@ -269,57 +161,11 @@ func TestASecondUnusableAnswerIsAnErrorWithoutTheAnswerInIt(t *testing.T) {
 	}
 }
 
-func TestEveryOtherFailureIsSettledAndReturnedAtOnce(t *testing.T) {
-	t.Parallel()
-	used := llm.Usage{Input: 400, Output: 40}
-	rows := []struct {
-		name      string
-		err       llm.Error
-		cost      money.Pico
-		estimated bool
-	}{
-		{"a timeout is settled at its worst case", llm.Error{Class: llm.Timeout, MayBeBilled: true}, 0, true},
-		{"a lost connection is settled at its worst case", llm.Error{Class: llm.Server, MayBeBilled: true}, 0, true},
-		{"a page in place of an answer is settled at its worst case", llm.Error{Class: llm.Malformed, MayBeBilled: true}, 0, true},
-		{"a refusal costs what it used", llm.Error{Class: llm.Refused, Usage: used, Metered: true, MayBeBilled: true}, costOnce, false},
-		{"a cut answer costs what it used", llm.Error{Class: llm.Truncated, Usage: used, Metered: true, MayBeBilled: true}, costOnce, false},
-		{"a usage of zero is not a missing one", llm.Error{Class: llm.Refused, Metered: true, MayBeBilled: true}, 0, false},
-		{"a rate limit is free", llm.Error{Class: llm.Rate, RetryAfter: time.Second}, 0, false},
-		{"a quota is free", llm.Error{Class: llm.Quota}, 0, false},
-		{"a server error is free", llm.Error{Class: llm.Server}, 0, false},
-		{"a bad request is free", llm.Error{Class: llm.InvalidRequest}, 0, false},
-		{"a wrong key is free", llm.Error{Class: llm.Auth}, 0, false},
-	}
-	for _, row := range rows {
-		t.Run(row.name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t, fails(row.err))
-			if row.estimated {
-				row.cost = b.router.WorstCase(b.req)
-				if row.cost <= 0 {
-					t.Fatal("the worst case is free")
-				}
-			}
-			got, err := b.router.Call(t.Context(), b.req)
-			if llm.ClassOf(err) != row.err.Class {
-				t.Fatalf("got %v, want class %s", err, row.err.Class)
-			}
-			rec := b.ledger.records[0]
-			if rec.Cost != row.cost || rec.Estimated != row.estimated || got.Cost != row.cost || rec.Outcome != llm.Outcome(row.err.Class) {
-				t.Errorf("record %+v, result %+v; want cost %d", rec, got, row.cost)
-			}
-			if len(b.ledger.records) != 1 || len(b.script.calls) != 1 {
-				t.Errorf("%d records, %d calls; want one of each", len(b.ledger.records), len(b.script.calls))
-			}
-		})
-	}
-}
-
 func TestAnAnswerWithoutUsageIsSettledAsAnEstimate(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(context.Context, llm.Call) (llm.Answer, error) { return llm.Answer{Text: mood}, nil })
 	got, err := b.router.Call(t.Context(), b.req)
-	if err != nil || got.Cost != b.router.WorstCase(b.req) || !b.ledger.records[0].Estimated {
+	if err != nil || got.Cost != b.router.WorstCase(b.req) || !b.ledger.All()[0].Estimated {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -336,8 +182,8 @@ func TestACancelledCallIsStillStored(t *testing.T) {
 	if llm.ClassOf(err) != llm.Cancelled {
 		t.Errorf("got %v, want cancelled", err)
 	}
-	if len(b.ledger.records) != 1 || b.ledger.records[0].Cost == 0 {
-		t.Errorf("records %+v, want one that is not free", b.ledger.records)
+	if len(b.ledger.All()) != 1 || b.ledger.All()[0].Cost == 0 {
+		t.Errorf("records %+v, want one that is not free", b.ledger.All())
 	}
 }
 
@@ -357,14 +203,14 @@ func TestAPromptThatCannotFitIsNotSent(t *testing.T) {
 	if _, err := b.router.Call(t.Context(), b.req); llm.ClassOf(err) != llm.InvalidRequest {
 		t.Errorf("got %v, want an invalid request", err)
 	}
-	if len(b.ledger.records) != 0 {
-		t.Errorf("%d records of a call that was not made", len(b.ledger.records))
+	if len(b.ledger.All()) != 0 {
+		t.Errorf("%d records of a call that was not made", len(b.ledger.All()))
 	}
 }
 
 func TestFreeTextNeedsNoSchemaButMustNotBeEmpty(t *testing.T) {
 	t.Parallel()
-	b := setup(t, says("Karibu tena."), says(" \n"))
+	b := setup(t, says("Karibu tena."), says(" \n"), says(""))
 	b.req.Schema = nil
 	got, err := b.router.Call(t.Context(), b.req)
 	if err != nil || got.Text != "Karibu tena." || got.JSON != nil || got.Confidence != 1 {
@@ -398,12 +244,12 @@ func TestNewNamesEveryFaultAtOnce(t *testing.T) {
 			llm.AnswerShaper:     {{Provider: "openai", Model: "free"}},
 			llm.Reorientation:    {{Provider: "openai", Model: "plain", Effort: "high"}},
 		},
-		Catalogue: catalogue, Ledger: &ledger{}, Providers: map[string]llm.Provider{"openai": &script{t: t}},
+		Catalogue: catalogue, Ledger: llm.NewMemory(nil), Providers: map[string]llm.Provider{"openai": &script{t: t}},
 	})
 	if err == nil {
 		t.Fatal("want an error")
 	}
-	for _, want := range []string{`"gpt-9" of "openai" is not in the catalogue`, `provider "mistral" has no adapter`, `"free" has no price`, `does not take effort "high"`} {
+	for _, want := range []string{`"gpt-9" of "openai" is not in the catalogue`, `provider "mistral" has no key`, `"free" has no price`, `does not take effort "high"`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %s", err, want)
 		}
@@ -430,42 +276,4 @@ func TestAModelWithoutStrictSchemasIsToldTheSchemaInWords(t *testing.T) {
 	if c := b.script.calls[0]; c.Schema != nil || !strings.Contains(c.System, moodSchema) {
 		t.Errorf("call %+v, want the schema in the system prompt", c)
 	}
-}
-
-// BenchmarkCall is what the router adds to a provider's own time: hash,
-// look-up, validation, price, record and log.
-func BenchmarkCall(b *testing.B) {
-	catalogue, err := llm.DefaultCatalogue()
-	if err != nil {
-		b.Fatal(err)
-	}
-	r, err := llm.New(llm.Config{
-		Roles:     llm.Roles{llm.IntentClassifier: {{Provider: "openai", Model: "gpt-6-luna", MaxTokens: 100, Timeout: time.Minute}}},
-		Catalogue: catalogue, Ledger: forgetful{}, Providers: map[string]llm.Provider{"openai": instant{}},
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	req := llm.Request{
-		Role: llm.IntentClassifier, Tenant: "t", Thread: "c", Turn: "u", System: strings.Repeat("rule ", 600),
-		Messages: []llm.Message{{Role: llm.User, Content: "hi"}}, Schema: compile(b, moodSchema),
-	}
-	for b.Loop() {
-		if _, err := r.Call(b.Context(), req); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-type forgetful struct{}
-
-func (forgetful) Lookup(context.Context, ids.TenantID, string) (*llm.Record, error) {
-	return nil, nil //nolint:nilnil // The contract of Lookup.
-}
-func (forgetful) Record(context.Context, llm.Record) error { return nil }
-
-type instant struct{}
-
-func (instant) Complete(context.Context, llm.Call) (llm.Answer, error) {
-	return llm.Answer{Text: mood, Usage: llm.Usage{Input: 400, Output: 40}, Metered: true}, nil
 }

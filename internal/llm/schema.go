@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,8 +30,11 @@ var ErrAnswer = errors.New("answer refused")
 type Schema struct {
 	name     string
 	raw      []byte
+	digest   [sha256.Size]byte // of raw
 	root     *node
 	compiled *jsonschema.Schema
+	quick    *quick // nil when the schema says more than it knows
+	optional bool   // some object has an optional member
 }
 
 var schemaName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -64,7 +68,11 @@ func CompileSchema(name string, raw []byte) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", name, err)
 	}
-	return &Schema{name: name, raw: append([]byte(nil), raw...), root: root, compiled: compiled}, nil
+	s := &Schema{
+		name: name, raw: slices.Clone(raw), digest: sha256.Sum256(raw), root: root, compiled: compiled, quick: compileQuick(root),
+	}
+	s.optional = s.hasOptional(root, 0)
+	return s, nil
 }
 
 // noLoader keeps a schema from reaching files or the network.
@@ -107,6 +115,16 @@ func (s *Schema) parse(answer string) (parsed, error) {
 	case !utf8.ValidString(answer):
 		return parsed{}, fmt.Errorf("%w: not valid UTF-8", ErrAnswer)
 	}
+	if s.quick != nil {
+		if confidence, stated, ok := s.quick.accept(answer); ok {
+			return parsed{raw: json.RawMessage(strings.TrimSpace(answer)), confidence: confidence, stated: stated}, nil
+		}
+	}
+	return s.parseInFull(answer)
+}
+
+// parseInFull is parse by the full validator.
+func (s *Schema) parseInFull(answer string) (parsed, error) {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(answer))
 	if err != nil {
 		return parsed{}, fmt.Errorf("%w: not one JSON document: %s", ErrAnswer, clip(err.Error()))

@@ -244,7 +244,7 @@ func TestBothAssignmentsCoverEveryRole(t *testing.T) {
 			}
 		}
 		providers := map[string]llm.Provider{"openai": &script{t: t}, "anthropic": &script{t: t}}
-		if _, err := llm.New(llm.Config{Roles: roles, Catalogue: catalogue(t), Ledger: &ledger{}, Providers: providers}); err != nil {
+		if _, err := llm.New(llm.Config{Roles: roles, Catalogue: catalogue(t), Ledger: llm.NewMemory(nil), Providers: providers}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -271,11 +271,18 @@ func TestBadRolesNameEveryFault(t *testing.T) {
   poet: {ladder: [{provider: openai, model: m}]}
   intent_classifier: {ladder: []}
   slot_extractor: {ladder: [{provider: openai, model: m, timeout: 1h}]}
-  answer_shaper: {ladder: [{model: m, max_tokens: -1}]}`))
+  answer_shaper: {ladder: [{model: m, max_tokens: -1}]}
+  procedure_step: {ladder: [human, {provider: openai, model: m}]}
+  handoff_summarizer: {threshold: 1.5, ladder: [{provider: openai, model: m}], canary: {like: reorientation}}
+  reorientation: {ladder: [{provider: openai, model: m}], canary: {like: handoff_summarizer}}`))
 	if err == nil {
 		t.Fatal("want an error")
 	}
-	for _, want := range []string{`role "poet" is unknown`, "intent_classifier: the ladder is empty", `timeout "1h"`, "provider and model are required", "max_tokens -1"} {
+	for _, want := range []string{
+		`role "poet" is unknown`, "intent_classifier: the ladder is empty", `timeout "1h"`, "provider and model are required", "max_tokens -1",
+		"procedure_step, rung 1: a person is the last rung", "threshold 1.5",
+		"role reorientation, canary: a cycle of canaries: reorientation -> handoff_summarizer -> reorientation",
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %q", err, want)
 		}

@@ -1,16 +1,22 @@
 package llm_test
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/ratiba/ratiba/internal/clock"
 	"github.com/ratiba/ratiba/internal/llm"
 	"github.com/ratiba/ratiba/internal/llm/anthropic"
 	"github.com/ratiba/ratiba/internal/llm/openai"
+	"github.com/ratiba/ratiba/internal/money"
 	"github.com/ratiba/ratiba/internal/prompt"
 	"github.com/ratiba/ratiba/internal/sim/model"
 )
@@ -33,14 +39,16 @@ const slotSeam = `{"type":"object","additionalProperties":false,"required":["rea
 
 type joint struct {
 	sim     *model.Simulator
-	ledger  *ledger
+	ledger  *llm.Memory
 	router  *llm.Router
 	prompts *prompt.Set
+	desk    *desk
+	waits   []time.Duration
 }
 
 // newJoint is the product's clients over real HTTP to the simulated vendors,
-// with every role on one provider.
-func newJoint(t *testing.T, provider, id string, timeout time.Duration) *joint {
+// with every role on one ladder.
+func newJoint(t *testing.T, ladder ...llm.Rung) *joint {
 	t.Helper()
 	now := clock.NewFixed(at)
 	sim, err := model.New(model.Config{Clock: now})
@@ -59,14 +67,20 @@ func newJoint(t *testing.T, provider, id string, timeout time.Duration) *joint {
 	}
 	roles := llm.Roles{}
 	for _, role := range llm.KnownRoles() {
-		roles[role] = llm.Ladder{{Provider: provider, Model: id, MaxTokens: 600, Timeout: timeout}}
+		if role != llm.Embedder {
+			roles[role] = ladder
+		}
 	}
-	j := &joint{sim: sim, ledger: &ledger{}}
+	j := &joint{sim: sim, ledger: llm.NewMemory(nil), desk: &desk{}}
 	if j.prompts, err = prompt.Embedded(); err != nil {
 		t.Fatal(err)
 	}
 	j.router, err = llm.New(llm.Config{
-		Roles: roles, Catalogue: catalogue(t), Ledger: j.ledger, Clock: now,
+		Roles: roles, Catalogue: catalogue(t), Ledger: j.ledger, Clock: now, Escalations: j.desk,
+		Wait: func(ctx context.Context, d time.Duration) error {
+			j.waits = append(j.waits, d)
+			return ctx.Err()
+		},
 		Providers: map[string]llm.Provider{openai.Name: oai, anthropic.Name: ant},
 		Schemas:   []*llm.Schema{compile(t, intentSeam), compile(t, slotSeam)},
 	})
@@ -108,7 +122,7 @@ func TestTheClientsAnswerEverySeamAgainstTheSimulator(t *testing.T) {
 	for id, provider := range vendors {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
-			j := newJoint(t, provider, id, time.Minute)
+			j := newJoint(t, llm.Rung{Provider: provider, Model: id, MaxTokens: 600, Timeout: time.Minute})
 			got, err := j.router.Call(t.Context(), j.intent(t, "Habari, nataka massage kesho saa tisa"))
 			if err != nil {
 				t.Fatal(err)
@@ -142,51 +156,129 @@ func TestTheClientsAnswerEverySeamAgainstTheSimulator(t *testing.T) {
 	}
 }
 
-func TestTheClientsAgainstEveryFaultOfTheSimulator(t *testing.T) {
+func TestTheClientsCallStrictToolsOfTheSimulator(t *testing.T) {
 	t.Parallel()
-	rows := []struct {
-		fault    string
-		class    llm.Class // empty: the retry answers
-		attempts int
-		free     bool
-		wait     time.Duration
-	}{
-		{"429", llm.Rate, 1, true, 2 * time.Second},
-		{"429_quota", llm.Quota, 1, true, 0},
-		{"500", llm.Server, 1, true, 0},
-		{"529", llm.Server, 1, true, 0},
-		{"timeout", llm.Timeout, 1, false, 0},
-		{"invalid_json", "", 2, false, 0},
-		{"refusal", llm.Refused, 1, false, 0},
-		{"truncated", llm.Truncated, 1, false, 0},
-	}
+	const free = `{"type":"object","additionalProperties":false,"required":["service","date"],"properties":{"service":{"type":"string","maxLength":80},"date":{"type":"string"},"staff":{"type":"string"}}}`
 	for id, provider := range vendors {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			j := newJoint(t, llm.Rung{Provider: provider, Model: id, MaxTokens: 600, Timeout: time.Minute})
+			req := j.intent(t, "Any space for a massage on Friday?")
+			req.Schema, req.MustCall = nil, true
+			req.Tools = []llm.Tool{{Name: "find_free_times", Description: "Finds free times for a massage.", Input: compile(t, free)}}
+			got, err := j.router.Call(t.Context(), req)
+			if err != nil || len(got.ToolCalls) != 1 || got.ToolCalls[0].Name != "find_free_times" {
+				t.Errorf("got %+v, %v; want one call", got, err)
+			}
+			j.settled(t, got)
+		})
+	}
+}
+
+// TestEveryRowOfTheErrorTableOverHTTP programs the simulated vendors to fail
+// and looks at what is tried, and in what order: two rungs of the vendor, one
+// of the other vendor, then a person.
+func TestEveryRowOfTheErrorTableOverHTTP(t *testing.T) {
+	t.Parallel()
+	second := time.Second
+	rows := []struct {
+		name   string
+		fault  model.Fault
+		strict float64 // the first rung's threshold
+		trail  []string
+		waits  []time.Duration
+		ending llm.Ending
+	}{
+		{name: "timeout", fault: model.Fault{Fault: "timeout"}, trail: []string{"1 timeout", "1 ok"}},
+		{name: "timeout twice", fault: model.Fault{Fault: "timeout", Times: 2}, trail: []string{"1 timeout", "1 timeout", "2 ok"}},
+		{name: "429", fault: model.Fault{Fault: "429"}, trail: []string{"1 rate", "1 ok"}, waits: []time.Duration{second}},
+		{name: "429 with a wish", fault: model.Fault{Fault: "429", RetryAfter: 3}, trail: []string{"1 rate", "1 ok"}, waits: []time.Duration{3 * second}},
+		{
+			name: "429 four times", fault: model.Fault{Fault: "429", Times: 4}, trail: []string{"1 rate", "1 rate", "1 rate", "1 rate", "2 ok"},
+			waits: []time.Duration{second, 2 * second, 4 * second},
+		},
+		{name: "429 quota", fault: model.Fault{Fault: "429_quota"}, trail: []string{"1 quota", "2 skipped", "3 ok"}},
+		{name: "500", fault: model.Fault{Fault: "500"}, trail: []string{"1 server", "2 ok"}},
+		{name: "529", fault: model.Fault{Fault: "529"}, trail: []string{"1 server", "2 ok"}},
+		{name: "500 everywhere", fault: model.Fault{Fault: "500", Times: 3}, trail: []string{"1 server", "2 server", "3 server"}, ending: llm.Human},
+		{name: "not JSON", fault: model.Fault{Fault: "invalid_json"}, trail: []string{"1 malformed", "1 ok"}},
+		{name: "not JSON twice", fault: model.Fault{Fault: "invalid_json", Times: 2}, trail: []string{"1 malformed", "1 malformed", "2 ok"}},
+		{name: "truncated", fault: model.Fault{Fault: "truncated"}, trail: []string{"1 truncated", "1 ok"}},
+		{name: "truncated twice", fault: model.Fault{Fault: "truncated", Times: 2}, trail: []string{"1 truncated", "1 truncated", "2 ok"}},
+		{name: "refusal", fault: model.Fault{Fault: "refusal"}, trail: []string{"1 refused"}, ending: llm.Human},
+		{name: "below threshold", strict: 1, trail: []string{"1 below_threshold", "2 ok"}},
+	}
+	rung := func(provider, id string) llm.Rung {
+		return llm.Rung{Provider: provider, Model: id, MaxTokens: 600, Timeout: time.Minute, Threshold: 0.5}
+	}
+	ladders := map[string]llm.Ladder{
+		"openai":    {rung("openai", "gpt-4.1-mini"), rung("openai", "gpt-6-luna"), rung("anthropic", "claude-haiku-5-5"), {Human: true}},
+		"anthropic": {rung("anthropic", "claude-haiku-5-5"), rung("anthropic", "claude-haiku-4-5"), rung("openai", "gpt-6-luna"), {Human: true}},
+	}
+	for provider, all := range ladders {
 		for _, row := range rows {
-			t.Run(id+" "+row.fault, func(t *testing.T) {
+			t.Run(provider+" "+row.name, func(t *testing.T) {
 				t.Parallel()
-				timeout := time.Minute
-				if row.fault == "timeout" {
-					timeout = 30 * time.Millisecond
+				ladder := slices.Clone(all)
+				ladder[0].Threshold = max(row.strict, 0.5)
+				if row.fault.Fault == "timeout" {
+					ladder[0].Timeout = 50 * time.Millisecond
+					if row.fault.Times == 0 {
+						ladder[0].Timeout = 2 * second // long enough for the second attempt on a busy machine
+					}
 				}
-				j := newJoint(t, provider, id, timeout)
-				if err := j.sim.Program(model.Fault{Role: "intent_classifier", Fault: row.fault, RetryAfter: 2}); err != nil {
-					t.Fatal(err)
+				j := newJoint(t, ladder...)
+				if row.fault.Fault != "" {
+					row.fault.Role = "intent_classifier"
+					if err := j.sim.Program(row.fault); err != nil {
+						t.Fatal(err)
+					}
 				}
-				got, err := j.router.Call(t.Context(), j.intent(t, "Any space on Friday?"))
-				if llm.ClassOf(err) != row.class {
-					t.Fatalf("got %v, want class %q", err, row.class)
+				got, err := j.router.Call(t.Context(), j.intent(t, "Any space for a massage on Friday?"))
+				if err != nil || got.Ending != cmp.Or(row.ending, llm.Answered) {
+					t.Fatalf("got %+v, %v", got, err)
 				}
-				if len(j.ledger.records) != row.attempts || len(got.Chain) != row.attempts {
-					t.Errorf("%d records and a chain of %d, want %d", len(j.ledger.records), len(got.Chain), row.attempts)
+				var trail []string
+				for _, a := range got.Chain {
+					trail = append(trail, fmt.Sprint(a.Tier, " ", a.Outcome))
 				}
-				if first := j.ledger.records[0].Cost; (first == 0) != row.free || got.Cost < first {
-					t.Errorf("the first attempt cost %d, all %d; free is %v", first, got.Cost, row.free)
+				if diff := gocmp.Diff(row.trail, trail); diff != "" {
+					t.Errorf("chain (-want +got):\n%s", diff)
 				}
-				var e *llm.Error
-				if errors.As(err, &e) && e.RetryAfter != row.wait {
-					t.Errorf("retry after %v, want %v", e.RetryAfter, row.wait)
+				if diff := gocmp.Diff(row.waits, j.waits); diff != "" {
+					t.Errorf("waits (-want +got):\n%s", diff)
 				}
+				j.settled(t, got)
 			})
 		}
+	}
+}
+
+// settled fails unless every attempt of a chain was billed as its outcome says
+// and nothing is held.
+func (j *joint) settled(t *testing.T, got llm.Result) {
+	t.Helper()
+	var sum money.Pico
+	for _, r := range j.ledger.All() {
+		sum += r.Cost
+		switch r.Outcome {
+		case llm.OK, llm.Unsure, llm.Outcome(llm.Malformed), llm.Outcome(llm.Truncated), llm.Outcome(llm.Refused):
+			if r.Cost == 0 || r.Estimated {
+				t.Errorf("%s cost %d, estimated %v", r.Outcome, r.Cost, r.Estimated)
+			}
+		case llm.Outcome(llm.Timeout):
+			if r.Cost == 0 || !r.Estimated {
+				t.Errorf("a timeout cost %d, estimated %v; want an estimate", r.Cost, r.Estimated)
+			}
+		case llm.Lost, llm.Skipped, llm.OverBudget:
+			t.Errorf("a record is %s", r.Outcome)
+		default:
+			if r.Cost != 0 {
+				t.Errorf("%s cost %d", r.Outcome, r.Cost)
+			}
+		}
+	}
+	if sum != got.Cost || j.ledger.Held() != 0 {
+		t.Errorf("the records cost %d, the result %d; %d are held", sum, got.Cost, j.ledger.Held())
 	}
 }

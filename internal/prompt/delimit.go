@@ -15,8 +15,8 @@ const customerTag = "customer_message"
 func Delimit(customerText string) string { return delimit(customerTag, customerText) }
 
 // tagOpening finds what could be read as the start of a tag, also one written
-// with spaces.
-var tagOpening = regexp.MustCompile(`<(\s*/?\s*[A-Za-z_])`)
+// with spaces, with invisible characters or with the wide forms of the sign.
+var tagOpening = regexp.MustCompile(`[<＜﹤]([\s\p{Z}\p{Cf}/]*[\p{L}_])`)
 
 func delimit(tag, text string) string {
 	text = strings.Map(func(r rune) rune {

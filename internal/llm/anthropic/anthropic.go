@@ -8,10 +8,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/ratiba/ratiba/internal/llm"
@@ -35,9 +33,7 @@ type Config struct {
 
 // Provider is safe for concurrent use.
 type Provider struct {
-	url    string
-	header http.Header
-	client *http.Client
+	messages *llm.Endpoint
 
 	llm.Compiler
 }
@@ -53,94 +49,141 @@ var dialect = llm.Dialect{ //nolint:gochecknoglobals // A constant table.
 
 // New makes a Provider. The base URL must be absolute.
 func New(cfg Config) (*Provider, error) {
-	base := cmp.Or(cfg.BaseURL, DefaultBaseURL)
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("anthropic: the base URL must be absolute, such as " + DefaultBaseURL)
-	}
-	p := &Provider{
-		url:      strings.TrimRight(base, "/") + "/v1/messages",
-		header:   http.Header{},
-		client:   llm.Client(cfg.Client),
-		Compiler: llm.Compiler{Dialect: &dialect},
-	}
-	p.header.Set("Anthropic-Version", apiVersion)
+	header := http.Header{}
+	header.Set("Anthropic-Version", apiVersion)
 	if cfg.Key != "" {
-		p.header.Set("X-Api-Key", cfg.Key)
+		header.Set("X-Api-Key", cfg.Key)
 	}
-	return p, nil
+	messages, err := llm.NewEndpoint(Name, cmp.Or(cfg.BaseURL, DefaultBaseURL), "/v1/messages", header, cfg.Client)
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{messages: messages, Compiler: llm.Compiler{Dialect: &dialect}}, nil
 }
 
-type request struct {
-	Model        string        `json:"model"`
-	MaxTokens    int           `json:"max_tokens"`
-	System       string        `json:"system,omitempty"`
-	Messages     []llm.Message `json:"messages"`
-	Temperature  *float64      `json:"temperature,omitempty"`
-	OutputConfig *outputConfig `json:"output_config,omitempty"`
-}
-
-type outputConfig struct {
-	Format *format `json:"format,omitempty"`
-	Effort string  `json:"effort,omitempty"`
-}
-
-type format struct {
-	Type   string          `json:"type"`
-	Schema json.RawMessage `json:"schema"`
-}
-
-// Complete makes one message.
+// Complete makes one message. The vendor embeds no texts.
 func (p *Provider) Complete(ctx context.Context, call llm.Call) (llm.Answer, error) {
-	body, err := p.request(call)
+	if len(call.Texts) > 0 {
+		return llm.Answer{}, &llm.Error{Class: llm.InvalidRequest, Provider: Name, Code: "no_embeddings"}
+	}
+	body, err := p.request(&call)
 	if err != nil {
 		return llm.Answer{}, &llm.Error{Class: llm.InvalidRequest, Provider: Name, Cause: err}
 	}
-	resp, failed := llm.Post(ctx, p.client, Name, p.url, p.header, body)
+	resp, failed := p.messages.Post(ctx, body)
 	if failed != nil {
 		return llm.Answer{}, failed
 	}
 	if resp.Status != http.StatusOK {
 		return llm.Answer{}, refusal(resp)
 	}
-	answer, failed := parse(resp.Body)
+	answer, failed := parse(resp.Body, len(call.Tools) > 0)
 	if failed != nil {
 		return llm.Answer{}, failed
 	}
 	return answer, nil
 }
 
-func (p *Provider) request(call llm.Call) ([]byte, error) {
-	req := request{Model: call.Model, MaxTokens: call.MaxTokens, System: call.System, Messages: call.Messages}
+// request writes the body of a call.
+func (p *Provider) request(call *llm.Call) ([]byte, error) {
+	b := make([]byte, 0, llm.WireSize(call))
+	b = llm.AppendString(append(b, `{"model":`...), call.Model)
+	b = strconv.AppendInt(append(b, `,"max_tokens":`...), int64(call.MaxTokens), 10)
+	if call.System != "" {
+		b = llm.AppendString(append(b, `,"system":`...), call.System)
+	}
+	b = llm.AppendMessages(append(b, `,"messages":[`...), call.Messages, true)
+	b = append(b, ']')
 	if call.Deterministic {
-		req.Temperature = new(float64)
+		b = append(b, `,"temperature":0`...)
 	}
-	if call.Effort != "" || call.Schema != nil {
-		req.OutputConfig = &outputConfig{Effort: call.Effort}
+	b, err := p.output(b, call)
+	if err == nil {
+		b, err = p.tools(b, call)
 	}
+	return append(b, '}'), err
+}
+
+// output writes the form and the effort of the answer.
+func (p *Provider) output(b []byte, call *llm.Call) ([]byte, error) {
+	if call.Effort == "" && call.Schema == nil {
+		return b, nil
+	}
+	b = append(b, `,"output_config":{`...)
 	if call.Schema != nil {
 		raw, err := p.Compile(call.Schema)
 		if err != nil {
 			return nil, err
 		}
-		req.OutputConfig.Format = &format{Type: "json_schema", Schema: raw}
+		b = append(append(append(b, `"format":{"type":"json_schema","schema":`...), raw...), '}')
 	}
-	body, err := json.Marshal(req)
-	if err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
+	if call.Effort != "" {
+		if call.Schema != nil {
+			b = append(b, ',')
+		}
+		b = llm.AppendString(append(b, `"effort":`...), call.Effort)
 	}
-	return body, nil
+	return append(b, '}'), nil
+}
+
+// tools writes the strict tools, one call at a time.
+func (p *Provider) tools(b []byte, call *llm.Call) ([]byte, error) {
+	for i := range call.Tools {
+		raw, err := p.Compile(call.Tools[i].Input)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			b = append(b, `,"tools":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = llm.AppendString(append(b, `{"name":`...), call.Tools[i].Name)
+		b = llm.AppendString(append(b, `,"description":`...), call.Tools[i].Description)
+		b = append(append(append(b, `,"strict":true,"input_schema":`...), raw...), '}')
+	}
+	switch {
+	case len(call.Tools) == 0:
+		return b, nil
+	case call.MustCall:
+		return append(b, `],"tool_choice":{"type":"any","disable_parallel_tool_use":true}`...), nil
+	default:
+		return append(b, `],"tool_choice":{"type":"auto","disable_parallel_tool_use":true}`...), nil
+	}
 }
 
 type response struct {
 	ID      string `json:"id"`
 	Type    string `json:"type"`
 	Content []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
+		Type  string          `json:"type"`
+		Text  string          `json:"text"`
+		Name  string          `json:"name"`  // of a tool_use
+		Input json.RawMessage `json:"input"` // of a tool_use
 	} `json:"content"`
 	StopReason string `json:"stop_reason"`
 	Usage      *usage `json:"usage"`
+}
+
+// text is what the model wrote, its tool calls aside.
+func (r *response) text() string {
+	var out []string // one block, as good as always
+	for i := range r.Content {
+		if r.Content[i].Type == "text" {
+			out = append(out, r.Content[i].Text)
+		}
+	}
+	return strings.Join(out, "")
+}
+
+func (r *response) calls() []llm.ToolCall {
+	var out []llm.ToolCall
+	for i := range r.Content {
+		if c := &r.Content[i]; c.Type == "tool_use" {
+			out = append(out, llm.ToolCall{Name: c.Name, Arguments: c.Input})
+		}
+	}
+	return out
 }
 
 type usage struct {
@@ -165,7 +208,7 @@ func (u *usage) buckets() (llm.Usage, bool) {
 // parse reads a message. A body that is not one, though its status says so,
 // may have been billed without telling us how much. Content beside a refusal
 // is not an answer, whatever it holds.
-func parse(body []byte) (llm.Answer, *llm.Error) {
+func parse(body []byte, tools bool) (llm.Answer, *llm.Error) {
 	var resp response
 	if err := json.Unmarshal(body, &resp); err != nil || resp.Type != "message" {
 		return llm.Answer{}, &llm.Error{
@@ -173,27 +216,24 @@ func parse(body []byte) (llm.Answer, *llm.Error) {
 		}
 	}
 	counted, metered := resp.Usage.buckets()
-	var text strings.Builder
-	for _, block := range resp.Content {
-		if block.Type == "text" {
-			text.WriteString(block.Text)
-		}
-	}
 	fail := func(class llm.Class) *llm.Error {
 		return &llm.Error{
 			Class: class, Provider: Name, Status: http.StatusOK, Code: llm.ErrorCode(resp.StopReason),
-			Usage: counted, Metered: metered, MayBeBilled: true, Text: text.String(),
+			Usage: counted, Metered: metered, MayBeBilled: true, Text: resp.text(),
 		}
 	}
+	if resp.StopReason == "tool_use" && !tools {
+		return llm.Answer{}, fail(llm.Malformed) // nobody offered one
+	}
 	switch resp.StopReason {
-	case "end_turn", "stop_sequence":
-		return llm.Answer{Text: text.String(), Usage: counted, Metered: metered, ProviderID: resp.ID}, nil
+	case "end_turn", "stop_sequence", "tool_use":
+		return llm.Answer{Text: resp.text(), ToolCalls: resp.calls(), Usage: counted, Metered: metered, ProviderID: resp.ID}, nil
 	case "refusal":
 		return llm.Answer{}, fail(llm.Refused)
 	case "max_tokens", "model_context_window_exceeded":
 		return llm.Answer{}, fail(llm.Truncated)
 	default:
-		// tool_use and pause_turn answer questions this package does not ask.
+		// pause_turn answers a question this package does not ask.
 		return llm.Answer{}, fail(llm.Malformed)
 	}
 }

@@ -213,3 +213,36 @@ func FuzzResponse(f *testing.F) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestToolsAreStrictAndTheirCallsAreRead(t *testing.T) {
+	t.Parallel()
+	var body []byte
+	p := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+		_, _ = io.WriteString(w, `{"type":"message","content":[{"type":"text","text":"I will pay."},{"type":"tool_use","id":"1","name":"pay","input":{"kes":5}}],"stop_reason":"tool_use",`+usage+`}`)
+	})
+	c := call
+	c.Effort = "low"
+	c.Tools = []llm.Tool{
+		{Name: "pay", Description: "Pays \"now\".", Input: schema(t, `{"type":"object","properties":{"kes":{"type":"integer","minimum":1}},"required":["kes"],"additionalProperties":false}`)},
+		{Name: "wait", Description: "Waits.", Input: schema(t, `{"type":"object","properties":{},"additionalProperties":false}`)},
+	}
+	answer, err := p.Complete(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(answer.ToolCalls) != 1 || answer.ToolCalls[0].Name != "pay" || string(answer.ToolCalls[0].Arguments) != `{"kes":5}` || answer.Text != "I will pay." {
+		t.Errorf("answer %+v", answer)
+	}
+	const want = `"output_config":{"effort":"low"},"tools":[{"name":"pay","description":"Pays \"now\".","strict":true,"input_schema":` +
+		`{"type":"object","properties":{"kes":{"type":"integer","description":"Must satisfy minimum: 1."}},"required":["kes"],"additionalProperties":false}},` +
+		`{"name":"wait","description":"Waits.","strict":true,"input_schema":{"type":"object","properties":{},"required":[],"additionalProperties":false}}],` +
+		`"tool_choice":{"type":"auto","disable_parallel_tool_use":true}}`
+	if !json.Valid(body) || !strings.HasSuffix(string(body), want) {
+		t.Errorf("request %s\nwant it to end with %s", body, want)
+	}
+	c.MustCall = true
+	if _, err := p.Complete(t.Context(), c); err != nil || !strings.Contains(string(body), `"tool_choice":{"type":"any","disable_parallel_tool_use":true}`) {
+		t.Errorf("%v, request %s", err, body)
+	}
+}

@@ -8,12 +8,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/ratiba/ratiba/internal/llm"
 )
@@ -33,9 +30,7 @@ type Config struct {
 
 // Provider is safe for concurrent use.
 type Provider struct {
-	url    string
-	header http.Header
-	client *http.Client
+	completions, embeddings *llm.Endpoint
 
 	llm.Compiler
 }
@@ -55,50 +50,32 @@ var dialect = llm.Dialect{ //nolint:gochecknoglobals // A constant table.
 
 // New makes a Provider. The base URL must be absolute.
 func New(cfg Config) (*Provider, error) {
-	base := cmp.Or(cfg.BaseURL, DefaultBaseURL)
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("openai: the base URL must be absolute, such as " + DefaultBaseURL)
-	}
-	p := &Provider{
-		url:      strings.TrimRight(base, "/") + "/chat/completions",
-		header:   http.Header{},
-		client:   llm.Client(cfg.Client),
-		Compiler: llm.Compiler{Dialect: &dialect},
-	}
+	header := http.Header{}
 	if cfg.Key != "" {
-		p.header.Set("Authorization", "Bearer "+cfg.Key)
+		header.Set("Authorization", "Bearer "+cfg.Key)
 	}
-	return p, nil
+	base := cmp.Or(cfg.BaseURL, DefaultBaseURL)
+	completions, err := llm.NewEndpoint(Name, base, "/chat/completions", header, cfg.Client)
+	if err != nil {
+		return nil, err
+	}
+	embeddings, err := llm.NewEndpoint(Name, base, "/embeddings", header, cfg.Client)
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{completions: completions, embeddings: embeddings, Compiler: llm.Compiler{Dialect: &dialect}}, nil
 }
 
-type request struct {
-	Model               string          `json:"model"`
-	Messages            []llm.Message   `json:"messages"`
-	ReasoningEffort     string          `json:"reasoning_effort,omitempty"`
-	MaxCompletionTokens int             `json:"max_completion_tokens"`
-	Temperature         *float64        `json:"temperature,omitempty"`
-	ResponseFormat      *responseFormat `json:"response_format,omitempty"`
-}
-
-type responseFormat struct {
-	Type       string     `json:"type"`
-	JSONSchema jsonSchema `json:"json_schema"`
-}
-
-type jsonSchema struct {
-	Name   string          `json:"name"`
-	Strict bool            `json:"strict"`
-	Schema json.RawMessage `json:"schema"`
-}
-
-// Complete makes one chat completion.
+// Complete makes one chat completion, or embeds the call's texts.
 func (p *Provider) Complete(ctx context.Context, call llm.Call) (llm.Answer, error) {
-	body, err := p.request(call)
+	if len(call.Texts) > 0 {
+		return p.embed(ctx, &call)
+	}
+	body, err := p.request(&call)
 	if err != nil {
 		return llm.Answer{}, &llm.Error{Class: llm.InvalidRequest, Provider: Name, Cause: err}
 	}
-	resp, failed := llm.Post(ctx, p.client, Name, p.url, p.header, body)
+	resp, failed := p.completions.Post(ctx, body)
 	if failed != nil {
 		return llm.Answer{}, failed
 	}
@@ -112,38 +89,76 @@ func (p *Provider) Complete(ctx context.Context, call llm.Call) (llm.Answer, err
 	if call.Schema != nil {
 		answer.Text = call.Schema.Restore(answer.Text)
 	}
+	for i := range answer.ToolCalls {
+		restore(&answer.ToolCalls[i], call.Tools)
+	}
 	return answer, nil
 }
 
-func (p *Provider) request(call llm.Call) ([]byte, error) {
-	req := request{
-		Model:               call.Model,
-		ReasoningEffort:     call.Effort,
-		MaxCompletionTokens: call.MaxTokens,
-		Messages:            make([]llm.Message, 0, len(call.Messages)+1),
+// restore leaves the nulls of optional arguments out again.
+func restore(c *llm.ToolCall, tools []llm.Tool) {
+	for i := range tools {
+		if tools[i].Name == c.Name {
+			c.Arguments = json.RawMessage(tools[i].Input.Restore(string(c.Arguments)))
+		}
 	}
+}
+
+// request writes the body of a call.
+func (p *Provider) request(call *llm.Call) ([]byte, error) {
+	b := make([]byte, 0, llm.WireSize(call))
+	b = llm.AppendString(append(b, `{"model":`...), call.Model)
+	b = append(b, `,"messages":[`...)
 	if call.System != "" {
-		req.Messages = append(req.Messages, llm.Message{Role: "system", Content: call.System})
+		b = llm.AppendString(append(b, `{"role":"system","content":`...), call.System)
+		b = append(b, '}')
 	}
-	req.Messages = append(req.Messages, call.Messages...)
+	b = llm.AppendMessages(b, call.Messages, call.System == "")
+	b = append(b, ']')
+	if call.Effort != "" {
+		b = llm.AppendString(append(b, `,"reasoning_effort":`...), call.Effort)
+	}
+	b = strconv.AppendInt(append(b, `,"max_completion_tokens":`...), int64(call.MaxTokens), 10)
 	if call.Deterministic {
-		req.Temperature = new(float64)
+		b = append(b, `,"temperature":0`...)
 	}
 	if call.Schema != nil {
 		raw, err := p.Compile(call.Schema)
 		if err != nil {
 			return nil, err
 		}
-		req.ResponseFormat = &responseFormat{
-			Type:       "json_schema",
-			JSONSchema: jsonSchema{Name: call.Schema.Name(), Strict: true, Schema: raw},
+		b = llm.AppendString(append(b, `,"response_format":{"type":"json_schema","json_schema":{"name":`...), call.Schema.Name())
+		b = append(append(append(b, `,"strict":true,"schema":`...), raw...), `}}`...)
+	}
+	b, err := p.tools(b, call)
+	return append(b, '}'), err
+}
+
+// tools writes the strict tools. One call at a time: several at once cannot be
+// held to their schemas.
+func (p *Provider) tools(b []byte, call *llm.Call) ([]byte, error) {
+	for i := range call.Tools {
+		raw, err := p.Compile(call.Tools[i].Input)
+		if err != nil {
+			return nil, err
 		}
+		if i == 0 {
+			b = append(b, `,"tools":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = llm.AppendString(append(b, `{"type":"function","function":{"name":`...), call.Tools[i].Name)
+		b = llm.AppendString(append(b, `,"description":`...), call.Tools[i].Description)
+		b = append(append(append(b, `,"strict":true,"parameters":`...), raw...), `}}`...)
 	}
-	body, err := json.Marshal(req)
-	if err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
+	switch {
+	case len(call.Tools) == 0:
+		return b, nil
+	case call.MustCall:
+		return append(b, `],"tool_choice":"required","parallel_tool_calls":false`...), nil
+	default:
+		return append(b, `],"tool_choice":"auto","parallel_tool_calls":false`...), nil
 	}
-	return body, nil
 }
 
 type response struct {
@@ -154,10 +169,18 @@ type response struct {
 
 type choice struct {
 	Message struct {
-		Content *string `json:"content"`
-		Refusal *string `json:"refusal"`
+		Content   string     `json:"content"`
+		Refusal   string     `json:"refusal"`
+		ToolCalls []toolCall `json:"tool_calls"`
 	} `json:"message"`
 	FinishReason string `json:"finish_reason"`
+}
+
+type toolCall struct {
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
 }
 
 type usage struct {
@@ -182,7 +205,8 @@ func (u *usage) buckets() (llm.Usage, bool) {
 }
 
 // parse reads a completion. A body that is not one, though its status says so,
-// may have been billed without telling us how much.
+// may have been billed without telling us how much. Tool calls beside a refusal
+// are no answer.
 func parse(body []byte) (llm.Answer, *llm.Error) {
 	var resp response
 	if err := json.Unmarshal(body, &resp); err != nil {
@@ -200,20 +224,21 @@ func parse(body []byte) (llm.Answer, *llm.Error) {
 	if len(resp.Choices) == 0 {
 		return llm.Answer{}, fail(llm.Malformed, "no_choices", "")
 	}
-	c := resp.Choices[0]
-	text := ""
-	if c.Message.Content != nil {
-		text = *c.Message.Content
-	}
+	c := &resp.Choices[0]
+	text := c.Message.Content
 	switch {
-	case c.Message.Refusal != nil && *c.Message.Refusal != "":
-		return llm.Answer{}, fail(llm.Refused, "refusal", *c.Message.Refusal)
+	case c.Message.Refusal != "":
+		return llm.Answer{}, fail(llm.Refused, "refusal", c.Message.Refusal)
 	case c.FinishReason == "content_filter":
 		return llm.Answer{}, fail(llm.Refused, "content_filter", text)
 	case c.FinishReason == "length":
 		return llm.Answer{}, fail(llm.Truncated, "length", text)
 	}
-	return llm.Answer{Text: text, Usage: counted, Metered: metered, ProviderID: resp.ID}, nil
+	answer := llm.Answer{Text: text, Usage: counted, Metered: metered, ProviderID: resp.ID}
+	for _, t := range c.Message.ToolCalls {
+		answer.ToolCalls = append(answer.ToolCalls, llm.ToolCall{Name: t.Function.Name, Arguments: json.RawMessage(t.Function.Arguments)})
+	}
+	return answer, nil
 }
 
 // Codes of a 429 that waiting does not cure, and of those it does. The type of

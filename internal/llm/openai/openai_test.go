@@ -316,3 +316,60 @@ func FuzzResponse(f *testing.F) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestToolsAreStrictAndTheirCallsAreRead(t *testing.T) {
+	t.Parallel()
+	var body []byte
+	p := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"pay","arguments":"{\"kes\":5,\"note\":null}"}}]},"finish_reason":"tool_calls"}],`+usage+`}`)
+	})
+	c := call
+	c.Tools = []llm.Tool{
+		{Name: "pay", Description: "Pays \"now\".", Input: schema(t, `{"type":"object","properties":{"kes":{"type":"integer","minimum":1},"note":{"type":"string"}},"required":["kes"],"additionalProperties":false}`)},
+		{Name: "wait", Description: "Waits.", Input: schema(t, `{"type":"object","properties":{},"additionalProperties":false}`)},
+	}
+	answer, err := p.Complete(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(answer.ToolCalls) != 1 || answer.ToolCalls[0].Name != "pay" || string(answer.ToolCalls[0].Arguments) != `{"kes":5}` || !answer.Metered {
+		t.Errorf("answer %+v, want one call without the null of its optional argument", answer)
+	}
+	const want = `"tools":[{"type":"function","function":{"name":"pay","description":"Pays \"now\".","strict":true,"parameters":` +
+		`{"type":"object","properties":{"kes":{"type":"integer","minimum":1},"note":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["kes","note"],"additionalProperties":false}}},` +
+		`{"type":"function","function":{"name":"wait","description":"Waits.","strict":true,"parameters":{"type":"object","properties":{},"required":[],"additionalProperties":false}}}],` +
+		`"tool_choice":"auto","parallel_tool_calls":false}`
+	if !json.Valid(body) || !strings.HasSuffix(string(body), want) {
+		t.Errorf("request %s\nwant it to end with %s", body, want)
+	}
+	c.MustCall = true
+	if _, err := p.Complete(t.Context(), c); err != nil || !strings.Contains(string(body), `"tool_choice":"required"`) {
+		t.Errorf("%v, request %s", err, body)
+	}
+}
+
+func TestVectorsComeInTheOrderOfTheTexts(t *testing.T) {
+	t.Parallel()
+	var body []byte
+	var path string
+	answer := `{"object":"list","data":[{"object":"embedding","index":1,"embedding":[3,4.5]},{"object":"embedding","index":0,"embedding":[1,2]}],"model":"text-embedding-3-small","usage":{"prompt_tokens":7,"total_tokens":7}}`
+	p := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+		path = r.URL.Path
+		_, _ = io.WriteString(w, answer)
+	})
+	call := llm.Call{Model: "text-embedding-3-small", Texts: []string{"a\"", "b"}}
+	got, err := p.Complete(t.Context(), call)
+	want := llm.Answer{Vectors: [][]float32{{1, 2}, {3, 4.5}}, Usage: llm.Usage{Input: 7}, Metered: true}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if s := string(body); s != `{"model":"text-embedding-3-small","input":["a\"","b"],"encoding_format":"float"}` || path != "/v1/embeddings" {
+		t.Errorf("%s %s", path, s)
+	}
+	answer = `{"data":null}`
+	if _, err := p.Complete(t.Context(), call); llm.ClassOf(err) != llm.Malformed {
+		t.Errorf("got %v", err)
+	}
+}

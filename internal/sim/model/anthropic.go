@@ -13,12 +13,17 @@ var samplers = []string{
 }
 
 type anthropicRequest struct {
-	Model        string          `json:"model"`
-	MaxTokens    *int            `json:"max_tokens"`
-	System       json.RawMessage `json:"system"`
-	Messages     []wireTurn      `json:"messages"`
-	Temperature  *float64        `json:"temperature"`
-	Stream       bool            `json:"stream"`
+	Model       string          `json:"model"`
+	MaxTokens   *int            `json:"max_tokens"`
+	System      json.RawMessage `json:"system"`
+	Messages    []anthropicTurn `json:"messages"`
+	Temperature *float64        `json:"temperature"`
+	Stream      bool            `json:"stream"`
+	Tools       []anthropicTool `json:"tools"`
+	ToolChoice  *struct {
+		Type string `json:"type"`
+		Name string `json:"name"`
+	} `json:"tool_choice"`
 	OutputConfig *struct {
 		Effort *string `json:"effort"`
 		Format *struct {
@@ -97,20 +102,14 @@ func parseAnthropic(raw []byte) (question, *anthropicError) {
 		}
 		q.system = text
 	}
-	for i, m := range req.Messages {
-		text, err := contentText(m.Content)
-		switch {
-		case err != nil:
-			return q, badRequest("messages.%d.content: %s", i, err)
-		case text == "":
-			return q, badRequest("messages.%d: text content blocks must be non-empty", i)
-		case m.Role != "user" && m.Role != "assistant":
-			return q, badRequest("messages.%d.role: Input should be 'user' or 'assistant'", i)
-		}
-		q.messages = append(q.messages, turn{role: m.Role, text: text})
+	if refusal := req.conversation(&q); refusal != nil {
+		return q, refusal
 	}
 	if q.messages[len(q.messages)-1].role == "assistant" && !family(req.Model, "claude-3", "claude-haiku-4", "claude-sonnet-4", "claude-opus-4-5") {
 		return q, badRequest("This model does not support assistant message prefill. The conversation must end with a user message.")
+	}
+	if refusal := req.toolbox(&q); refusal != nil {
+		return q, refusal
 	}
 	return q, req.output(&q)
 }
@@ -156,6 +155,8 @@ func (s *Simulator) failAnthropic(w http.ResponseWriter, r *http.Request, q ques
 		s.refuseAnthropic(w, q, f.Fault, &anthropicError{status: http.StatusInternalServerError, kind: "api_error", text: "Internal server error"})
 	case faultOverload:
 		s.refuseAnthropic(w, q, f.Fault, &anthropicError{status: 529, kind: "overloaded_error", text: "Overloaded"})
+	case faultHTML:
+		s.writeHTML(w, q)
 	default:
 		return false
 	}
@@ -184,13 +185,24 @@ func (s *Simulator) answerAnthropic(w http.ResponseWriter, q question, role, pro
 	case faultTruncated:
 		answer, stop = half(answer), "max_tokens"
 	default:
-		if short, over := cut(answer, q.maxTokens); over {
+		if bad, ok := spoil(programmed, answer); ok {
+			answer = bad
+		} else if short, over := cut(answer, q.maxTokens); over {
 			answer, stop = short, "max_tokens"
 		}
 	}
 	content := []any{}
 	if answer != "" {
 		content = append(content, map[string]any{"type": "text", "text": answer})
+	}
+	if wish, ok := s.reach(q); ok && (programmed == "" || programmed == faultRefusal) {
+		// A refusal with a tool call beside it is the case a client must not act on.
+		if programmed == "" {
+			answer, stop, content = wish.arguments, "tool_use", nil
+		}
+		content = append(content, map[string]any{
+			"type": "tool_use", "id": s.id("toolu_"), "name": wish.name, "input": json.RawMessage(wish.arguments),
+		})
 	}
 	in, out := q.inputTokens(), max(1, tokens(answer))
 	s.remember(Call{
@@ -199,10 +211,14 @@ func (s *Simulator) answerAnthropic(w http.ResponseWriter, q question, role, pro
 	})
 	body := map[string]any{
 		"id": s.id("msg_"), "type": "message", "role": "assistant", "model": q.model,
-		"content": content, "stop_reason": stop, "stop_sequence": nil,
+		"content": content, "stop_reason": stop, "stop_sequence": nil, "stop_details": nil,
+		"container": nil, "diagnostics": nil,
 		"usage": map[string]any{
 			"input_tokens": in, "output_tokens": out,
 			"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "service_tier": "standard",
+			"cache_creation":        map[string]any{"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
+			"output_tokens_details": map[string]any{"thinking_tokens": 0},
+			"inference_geo":         nil, "server_tool_use": nil, "speed": nil,
 		},
 	}
 	if stop == "refusal" {

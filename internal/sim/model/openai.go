@@ -16,13 +16,15 @@ var reasoners = []string{"gpt-5", "gpt-6", "o1", "o3", "o4"}
 var openAIName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 type openAIRequest struct {
-	Model               string     `json:"model"`
-	Messages            []wireTurn `json:"messages"`
-	MaxTokens           *int       `json:"max_tokens"`
-	MaxCompletionTokens *int       `json:"max_completion_tokens"`
-	Temperature         *float64   `json:"temperature"`
-	ReasoningEffort     *string    `json:"reasoning_effort"`
-	Stream              bool       `json:"stream"`
+	Model               string          `json:"model"`
+	Messages            []openAITurn    `json:"messages"`
+	MaxTokens           *int            `json:"max_tokens"`
+	MaxCompletionTokens *int            `json:"max_completion_tokens"`
+	Temperature         *float64        `json:"temperature"`
+	ReasoningEffort     *string         `json:"reasoning_effort"`
+	Stream              bool            `json:"stream"`
+	Tools               []openAITool    `json:"tools"`
+	ToolChoice          json.RawMessage `json:"tool_choice"`
 	ResponseFormat      *struct {
 		Type       string `json:"type"`
 		JSONSchema *struct {
@@ -88,25 +90,12 @@ func parseOpenAI(raw []byte) (question, *openAIError) {
 	if len(req.Messages) == 0 {
 		return q, invalid("messages", "Invalid 'messages': empty array.")
 	}
-	for i, m := range req.Messages {
-		param := fmt.Sprintf("messages[%d]", i)
-		text, err := contentText(m.Content)
-		if err != nil {
-			return q, invalid(param+".content", err.Error())
-		}
-		switch m.Role {
-		case "system", "developer":
-			q.system = strings.TrimSpace(q.system + "\n" + text)
-		case "user", "assistant":
-			q.messages = append(q.messages, turn{role: m.Role, text: text})
-		default:
-			return q, invalid(param+".role", fmt.Sprintf("Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'developer'.", m.Role))
+	for _, part := range []func(*question) *openAIError{req.conversation, req.parameters, req.toolbox, req.format} {
+		if refusal := part(&q); refusal != nil {
+			return q, refusal
 		}
 	}
-	if refusal := req.parameters(&q); refusal != nil {
-		return q, refusal
-	}
-	return q, req.format(&q)
+	return q, nil
 }
 
 func (req openAIRequest) parameters(q *question) *openAIError {
@@ -190,6 +179,8 @@ func (s *Simulator) failOpenAI(w http.ResponseWriter, r *http.Request, q questio
 			status: http.StatusServiceUnavailable, kind: "server_error", code: "server_is_overloaded",
 			text: "The engine is currently overloaded, please try again later.",
 		})
+	case faultHTML:
+		s.writeHTML(w, q)
 	default:
 		return false
 	}
@@ -226,9 +217,21 @@ func (s *Simulator) answerOpenAI(w http.ResponseWriter, q question, role, progra
 		answer = half(answer)
 		content, finish = answer, "length"
 	default:
-		if short, over := cut(answer, q.maxTokens); over {
+		if bad, ok := spoil(programmed, answer); ok {
+			answer, content = bad, bad
+		} else if short, over := cut(answer, q.maxTokens); over {
 			answer, content, finish = short, short, "length"
 		}
+	}
+	message := map[string]any{"role": "assistant", "content": content, "refusal": refusal, "annotations": []any{}}
+	if wish, ok := s.reach(q); ok && (programmed == "" || programmed == faultRefusal) {
+		// A refusal with a tool call beside it is the case a client must not act on.
+		if programmed == "" {
+			answer, finish, message["content"] = wish.arguments, "tool_calls", nil
+		}
+		message["tool_calls"] = []any{map[string]any{
+			"id": s.id("call_"), "type": "function", "function": map[string]any{"name": wish.name, "arguments": wish.arguments},
+		}}
 	}
 	in, out, cached := q.inputTokens(), tokens(answer), s.cached(q.system)
 	s.remember(Call{
@@ -238,8 +241,7 @@ func (s *Simulator) answerOpenAI(w http.ResponseWriter, q question, role, progra
 	writeJSON(w, http.StatusOK, map[string]any{
 		"id": s.id("chatcmpl-"), "object": "chat.completion", "created": s.clock.Now().Unix(), "model": q.model,
 		"choices": []any{map[string]any{
-			"index": 0, "finish_reason": finish, "logprobs": nil,
-			"message": map[string]any{"role": "assistant", "content": content, "refusal": refusal, "annotations": []any{}},
+			"index": 0, "finish_reason": finish, "logprobs": nil, "message": message,
 		}},
 		"usage": map[string]any{
 			"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out,
@@ -248,10 +250,4 @@ func (s *Simulator) answerOpenAI(w http.ResponseWriter, q question, role, progra
 		},
 		"service_tier": "default",
 	})
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // The client has gone; nobody is left to tell.
 }

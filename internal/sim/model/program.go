@@ -21,10 +21,24 @@ const (
 	faultJSON      = "invalid_json"
 	faultRefusal   = "refusal"
 	faultTruncated = "truncated"
+
+	// Bad answers; see spoil.
+	faultEmpty    = "empty"
+	faultHTML     = "html"
+	faultTrailing = "trailing_text"
+	faultSchema   = "wrong_schema"
+	faultStrings  = "numbers_as_strings"
+	faultSeven    = "confidence_7"
+	faultNaN      = "nan"
+	faultHuge     = "huge"
+	faultUTF8     = "invalid_utf8"
 )
 
 func knownFaults() []string {
-	return []string{faultRate, faultQuota, faultServer, faultOverload, faultTimeout, faultJSON, faultRefusal, faultTruncated}
+	return []string{
+		faultRate, faultQuota, faultServer, faultOverload, faultTimeout, faultJSON, faultRefusal, faultTruncated,
+		faultEmpty, faultHTML, faultTrailing, faultSchema, faultStrings, faultSeven, faultNaN, faultHuge, faultUTF8,
+	}
 }
 
 // Fault is how the next calls fail.

@@ -15,6 +15,7 @@ type question struct {
 	schema    json.RawMessage // nil: free text
 	name      string          // the schema's name, where the wire carries one
 	maxTokens int             // 0: no limit
+	tools     toolbox
 }
 
 // turn is one message.
@@ -23,11 +24,8 @@ type turn struct {
 	text string
 }
 
-// wireTurn reads a message whose content is a string or a list of text parts.
-type wireTurn struct {
-	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
-}
+// roleTool is the speaker of a tool's result, on either wire.
+const roleTool = "tool"
 
 var errContent = errors.New("content must be a string or a list of text parts")
 
@@ -58,6 +56,9 @@ func contentText(raw json.RawMessage) (string, error) {
 
 func (q question) inputTokens() int {
 	n := tokens(q.system) + tokens(string(q.schema)) + 3
+	for _, o := range q.tools.offers {
+		n += tokens(o.name+o.about+string(o.schema)) + 8
+	}
 	for _, m := range q.messages {
 		n += tokens(m.text) + 4
 	}
