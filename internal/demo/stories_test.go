@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/money"
 )
 
 const mary = "+254700000001"
@@ -415,4 +418,52 @@ func TestP12Replay(t *testing.T) {
 			t.Errorf("turn %s replays to another commit: %s", rec.ID, rec.Inputs)
 		}
 	}
+}
+
+// A business whose ceiling leaves nothing for a model is served by code alone,
+// and by people where code is in doubt.
+func TestP9ACostCeilingLeadsToAPerson(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	spa := w.Server.Tenants()[2]
+	spa.CostSoft, spa.CostHard = 1, 1 // pico-dollars
+	if _, err := w.Server.Apply(t.Context(), spa); err != nil {
+		t.Fatal(err)
+	}
+	p, admin := w.phone(mary), w.phone(wanjiku)
+	h := p.say("hmm can I maybe come some other day next week instead?")
+	mustSay(t, h, "join")
+	mustSay(t, admin.hear(), "BUDGET_BREACH")
+	p.send(map[string]any{"text": "hmm would that suit the others then perhaps?"})
+	p.quiet()
+	if asked := w.asked(spa.ID); asked != 0 {
+		t.Errorf("models were asked %d times", asked)
+	}
+
+	spa.CostSoft, spa.CostHard = money.USD, money.USD
+	if _, err := w.Server.Apply(t.Context(), spa); err != nil {
+		t.Fatal(err)
+	}
+	other := w.phone("+254700000002")
+	other.say("hmm can I maybe come some other day next week instead?")
+	if w.asked(spa.ID) == 0 {
+		t.Error("with a higher ceiling no model is asked either, so that nothing is shown")
+	}
+}
+
+// asked counts the attempts at models.
+func (w world) asked(id ids.TenantID) (n int) {
+	w.t.Helper()
+	tenant, err := w.Server.Store(id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	costs, err := tenant.RoleCosts(w.t.Context(), time.Time{}.AddDate(1, 0, 0))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, c := range costs {
+		n += c.Calls
+	}
+	return n
 }

@@ -86,7 +86,10 @@ type Input struct {
 	When               When              `json:"when"`
 	Entities           map[string]Entity `json:"entities,omitempty"` // by kind: service, staff
 	Topic              string            `json:"topic,omitempty"`    // of a question: price, hours, location, services, policy, payment, other
-	Event              *Event            `json:"event,omitempty"`
+	// OverBudget reports that a model was not asked, because a hard cost ceiling
+	// leaves no money for it.
+	OverBudget bool   `json:"over_budget,omitempty"`
+	Event      *Event `json:"event,omitempty"`
 }
 
 // Event is something that happened outside the conversation and takes the

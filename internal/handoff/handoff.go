@@ -29,6 +29,9 @@ const (
 // that the same slot was asked for again.
 func Count(c thread.Counters, in graph.Input, t tenant.Thresholds, reprompt bool) thread.Counters {
 	c.Turns++
+	if in.OverBudget {
+		c.OverBudget++
+	}
 	if in.Event != nil {
 		return c
 	}
@@ -53,6 +56,8 @@ func Evaluate(c thread.Counters, t tenant.Thresholds) *graph.Handover {
 		return &graph.Handover{Signal: BudgetBreach, Detail: "too many turns"}
 	case c.Tokens > t.MaxTokens:
 		return &graph.Handover{Signal: BudgetBreach, Detail: "too many tokens"}
+	case c.OverBudget > 0:
+		return &graph.Handover{Signal: BudgetBreach, Detail: "models cost too much"}
 	case c.ToolErrors > 0:
 		return &graph.Handover{Signal: ToolError, Detail: "a tool failed"}
 	case c.LowIntent >= t.LowConfIntentTurns:

@@ -59,6 +59,7 @@ func TestEvaluate(t *testing.T) {
 		{"nothing is wrong", thread.Counters{Turns: 30, Tokens: 30000, LowIntent: 2, Negative: 1, SlotReprompts: 2}, ""},
 		{"too many turns go first", everything, handoff.BudgetBreach},
 		{"too many tokens", without(func(c *thread.Counters) { c.Turns = 0 }), handoff.BudgetBreach},
+		{"too much money", thread.Counters{OverBudget: 1, ToolErrors: 1}, handoff.BudgetBreach},
 		{"then a failed tool", without(func(c *thread.Counters) { c.Turns, c.Tokens = 0, 0 }), handoff.ToolError},
 		{"then an intent", thread.Counters{LowIntent: 3, Negative: 2, SlotReprompts: 3}, handoff.LowConfIntent},
 		{"then a slot", thread.Counters{Negative: 2, SlotReprompts: 3}, handoff.LowConfSlot},

@@ -176,8 +176,8 @@ func (u *reader) Understand(_ context.Context, req understand.Request, _ underst
 }
 
 // Shape implements turn.Understander: the template's words stand.
-func (u *reader) Shape(context.Context, llm.Role, []string, string, string, understand.IDs) (text, callID string, ok bool) {
-	return "", "", false
+func (u *reader) Shape(context.Context, llm.Role, []string, string, string, understand.IDs) (text, callID string, err error) {
+	return "", "", nil
 }
 
 // complaints collects what the product logs as an error: a turn that fails is

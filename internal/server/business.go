@@ -15,6 +15,7 @@ import (
 	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/fault"
 	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/llm"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/payment/mpesa"
@@ -29,6 +30,7 @@ type business struct {
 	route   string
 	store   *store.Tenant
 	turns   turn.Business
+	policy  llm.Policy
 	gateway payment.Gateway // nil when the tenant takes no payments
 }
 
@@ -102,6 +104,9 @@ func Check(t tenant.Tenant) error {
 	if !ok {
 		return fault.E(fault.Invalid, fmt.Sprintf("app: want one of %v, not %q.", slices.Sorted(maps.Keys(apps)), t.App))
 	}
+	if _, err := policy(&t); err != nil {
+		return fault.Wrap(err, fault.Invalid, err.Error())
+	}
 	return a.Check(&t)
 }
 
@@ -112,7 +117,7 @@ func (s *Server) Apply(ctx context.Context, t tenant.Tenant) (tenant.Tenant, err
 	if !ok {
 		return t, fault.E(fault.Invalid, fmt.Sprintf("app: want one of %v, not %q.", slices.Sorted(maps.Keys(s.apps)), t.App))
 	}
-	if err := a.Check(&t); err != nil {
+	if err := errors.Join(a.Check(&t), s.checkModels(&t)); err != nil {
 		return t, err
 	}
 	if !s.cfg.Offline {
@@ -192,6 +197,9 @@ func (s *Server) composeBusiness(k store.Registered) (*business, error) {
 		return nil, err
 	}
 	b := &business{tenant: k.Tenant, route: k.Route, store: st}
+	if b.policy, err = policy(&b.tenant); err != nil {
+		return nil, err
+	}
 	if b.gateway, err = s.gateway(k.Tenant); err != nil {
 		return nil, err
 	}

@@ -10,28 +10,31 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ratiba/ratiba/internal/fault"
+	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/llm"
 	"github.com/ratiba/ratiba/internal/llm/anthropic"
 	"github.com/ratiba/ratiba/internal/llm/openai"
 	"github.com/ratiba/ratiba/internal/prompt"
 	"github.com/ratiba/ratiba/internal/store"
+	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/understand"
 )
 
 // understander composes understanding with the models that have a key or an
 // address; without any, code understands alone.
 func (s *Server) understander() (*understand.Understander, error) {
-	router, err := s.router()
-	if err != nil {
+	var err error
+	if s.models, err = s.router(); err != nil {
 		return nil, err
 	}
 	cfg := understand.Config{Logger: s.cfg.Logger}
-	if router != nil {
+	if s.models != nil {
 		prompts, err := prompt.Embedded()
 		if err != nil {
 			return nil, fmt.Errorf("load prompts: %w", err)
 		}
-		cfg.Model, cfg.Prompts = router, prompts
+		cfg.Model, cfg.Prompts = s.models, prompts
 	}
 	return understand.New(cfg)
 }
@@ -69,8 +72,47 @@ func (s *Server) router() (*llm.Router, error) {
 	}
 	return llm.New(llm.Config{
 		Roles: roles, Catalogue: catalogue, Providers: providers, Clock: s.cfg.Clock, Logger: s.cfg.Logger,
-		Ledger: store.Calls{Open: s.tenantStore},
+		Ledger: store.Calls{Open: s.tenantStore, Real: s.real}, Policies: policies{s}, Owner: s.store.Node(), Stopwatch: s.real,
 	})
+}
+
+// policies answers from the definitions that are served.
+type policies struct{ s *Server }
+
+// Policy implements llm.Policies.
+func (p policies) Policy(_ context.Context, id ids.TenantID) (llm.Policy, error) {
+	b, err := p.s.business(id)
+	if err != nil {
+		return llm.Policy{}, err
+	}
+	return b.policy, nil
+}
+
+// contactThreads is how many whole threads a contact may spend in a day, where
+// that is more than the default.
+const contactThreads = 3
+
+// policy reads a definition's ceilings and overrides.
+func policy(t *tenant.Tenant) (llm.Policy, error) {
+	c := llm.DefaultCeilings()
+	c.Soft, c.Hard = t.CostSoft, t.CostHard
+	c.ContactDay = max(c.ContactDay, contactThreads*t.CostHard)
+	overrides, err := llm.ParseOverrides(t.Models)
+	return llm.Policy{Version: t.Version, Overrides: overrides, Ceilings: c}, err
+}
+
+// checkModels says whether the models that a definition names can serve.
+func (s *Server) checkModels(t *tenant.Tenant) error {
+	p, err := policy(t)
+	if err == nil && s.models != nil {
+		if err = s.models.CheckOverrides(p.Overrides); err != nil {
+			err = fmt.Errorf("llm_role_overrides: %w", err)
+		}
+	}
+	if err != nil {
+		return fault.Wrap(err, fault.Invalid, err.Error())
+	}
+	return nil
 }
 
 // served leaves out the roles that nobody calls and whose vendor has no key.

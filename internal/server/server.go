@@ -28,6 +28,7 @@ import (
 	"github.com/ratiba/ratiba/internal/coord/redis"
 	"github.com/ratiba/ratiba/internal/httpd"
 	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/llm"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/store"
@@ -53,6 +54,7 @@ type Server struct {
 	hot      coord.Hot
 	apps     map[string]kind
 	engine   *turn.Engine
+	models   *llm.Router // nil without a model
 	whatsapp *whatsapp.Client
 	turns    *coord.Pump
 	sends    *coord.Pump

@@ -33,8 +33,10 @@ booking:
 func TestApplyRefusesWhatCannotBeServed(t *testing.T) {
 	t.Parallel()
 	have := map[string]string{}
+	set := config.Config{PublicURL: "http://127.0.0.1", Data: t.TempDir()}
+	set.Models.OpenAI.KeyEnv, set.Models.OpenAI.URL, set.Models.Anthropic.KeyEnv = "OPENAI_API_KEY", "http://127.0.0.1:1", "ANTHROPIC_API_KEY"
 	s, err := server.New(t.Context(), server.Config{
-		Settings: config.Config{PublicURL: "http://127.0.0.1", Data: t.TempDir()}, Logger: slog.New(slog.DiscardHandler),
+		Settings: set, Logger: slog.New(slog.DiscardHandler),
 		Secrets: func(name string) string { return have[name] },
 	})
 	if err != nil {
@@ -55,6 +57,18 @@ func TestApplyRefusesWhatCannotBeServed(t *testing.T) {
 	have["DUKA_TOKEN"], have["DUKA_SECRET"] = "a", "b"
 	if applied, err := s.Apply(t.Context(), def); err != nil || applied.Version != 1 {
 		t.Errorf("with its secrets: version %d, %v", applied.Version, err)
+	}
+	for models, want := range map[string]string{
+		`{"poet": {"provider": "openai", "model": "m"}}`:               `role "poet" is unknown`,
+		`{"answer_shaper": {"provider": "openai", "model": "no-one"}}`: `model "no-one" of "openai" is not in the catalogue`,
+		`{"answer_shaper": {"provider": "anthropic", "model": "m"}}`:   `provider "anthropic" has no key`,
+	} {
+		wrong := def
+		wrong.Models = []byte(models)
+		if _, err := s.Apply(t.Context(), wrong); fault.CodeOf(err) != fault.Invalid || !strings.Contains(err.Error(), "llm_role_overrides: role") ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", models, err, want)
+		}
 	}
 	def.App = "laundry"
 	if _, err := s.Apply(t.Context(), def); fault.CodeOf(err) != fault.Invalid {

@@ -155,10 +155,18 @@ func (b *bundle) called(th ids.ThreadID, turnID ids.TurnID, answer string) {
 	b.t.Helper()
 	confidence := 1.0 / 3
 	calls := store.Calls{Open: openAs(b.Tenant)}
-	err := calls.Record(b.t.Context(), llm.Record{
+	rec := llm.Record{
 		ID: "call-" + string(turnID), Tenant: b.ID(), Role: llm.AnswerShaper, Thread: th, Turn: turnID, Provider: "p", Model: "m", Outcome: llm.OK,
 		Confidence: &confidence, Account: "tenant", Answer: answer, RequestHash: "hash", Cost: 60_000_000, Latency: time.Second, At: noon,
-	})
+	}
+	r := llm.Reservation{
+		ID: rec.ID, Tenant: rec.Tenant, Thread: th, Account: llm.AccountThread, Worst: rec.Cost, At: noon, ExpiresAt: later(60),
+		Ceilings: llm.DefaultCeilings(), Lost: rec,
+	}
+	err := calls.Reserve(b.t.Context(), r)
+	if err == nil {
+		_, err = calls.Settle(b.t.Context(), r, rec)
+	}
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -107,6 +107,9 @@ func (s *Store) leave(ctx context.Context) error {
 	})
 }
 
+// Node returns the name of this process.
+func (s *Store) Node() string { return s.cfg.Node }
+
 // Nodes counts the nodes that live, this one included.
 func (s *Store) Nodes(ctx context.Context) (n int, err error) {
 	err = s.control.Read(ctx, func(q db.Q) error {

@@ -21,7 +21,8 @@ import (
 // Keys whose values are identifiers or fixed words of ours, kept as they are.
 var plain = []string{ //nolint:gochecknoglobals // a constant table.
 	"tenant_id", "conversation_id", "turn_id", "outbox_id", "attempt_id", "stage", "tool", "digest", "signal", "kind", "origin",
-	"class", "code", "model", "role", "prompt_version", "cost_usd", "outcome", "node", "driver", "source", "call_id", "provider", "at", "addr",
+	"class", "code", "model", "role", "prompt_version", "cost_usd", "ceiling_usd", "left_usd", "outcome", "node", "driver", "source",
+	"call_id", "provider", "at", "addr",
 }
 
 // Log fans events out to a writer and to whoever watches.

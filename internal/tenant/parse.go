@@ -33,6 +33,7 @@ type definition struct {
 	QuietMS    *int           `yaml:"quiet_time_ms"`
 	CostSoft   string         `yaml:"cost_ceiling_soft_usd"`
 	CostHard   string         `yaml:"cost_ceiling_hard_usd"`
+	Models     map[string]any `yaml:"llm_role_overrides"`
 	Thresholds map[string]any `yaml:"handoff_thresholds"`
 	Numbers    []struct {
 		Provider     string `yaml:"provider"`
@@ -94,6 +95,11 @@ func Parse(raw []byte) (Tenant, error) {
 	c.mpesa(d, &t)
 	c.costs(d, &t)
 	c.thresholds(d, &t)
+	if len(d.Models) > 0 {
+		models, err := json.Marshal(d.Models)
+		c.want(err == nil, "llm_role_overrides", "roles that can be read")
+		t.Models = models
+	}
 	if d.Booking != nil {
 		settings, err := json.Marshal(d.Booking)
 		c.want(err == nil, "booking", "a section that can be read")

@@ -78,6 +78,7 @@ type Tenant struct {
 	Thresholds Thresholds      `json:"thresholds"`
 	CostSoft   money.Pico      `json:"cost_ceiling_soft_pico"`
 	CostHard   money.Pico      `json:"cost_ceiling_hard_pico"`
+	Models     json.RawMessage `json:"llm_role_overrides,omitempty"` // the roles that other models serve here, as llm.ParseOverrides reads them
 	QuietTime  time.Duration   `json:"quiet_time"`
 	Settings   json.RawMessage `json:"settings"` // the app's own section
 	Version    int64           `json:"version"`  // raised on every change; recorded with each turn

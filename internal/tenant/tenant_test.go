@@ -23,6 +23,8 @@ currency: KES
 assistant: Zuri
 house_rules: No smoking.
 quiet_time_ms: 800
+llm_role_overrides:
+  answer_shaper: {ladder: [{provider: openai, model: m, threshold: 0.8}]}
 numbers:
   - {provider: meta, id: "100", display: "0700 000 000", token_env: GLOW_TOKEN, app_secret_env: GLOW_SECRET}
   - {provider: 360dialog, id: "100", display: "+254700000002", token_env: GLOW_KEY, webhook_secret_env: GLOW_HOOK}
@@ -66,6 +68,7 @@ func TestParseReadsAGoodDefinition(t *testing.T) {
 			Shortcode: "174379", Type: "paybill", PasskeyEnv: "PASSKEY", ConsumerKeyEnv: "KEY", ConsumerSecretEnv: "SECRET",
 		},
 		Thresholds: tenant.BaseThresholds("spa"), CostSoft: money.USD / 20, CostHard: money.USD / 5,
+		Models:   []byte(`{"answer_shaper":{"ladder":[{"model":"m","provider":"openai","threshold":0.8}]}}`),
 		Settings: []byte(`{"services":[{"id":"massage"}]}`),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -33,11 +33,12 @@ const (
 // Counters are what the handover triggers read. They start anew at hand-back.
 type Counters struct {
 	Turns         int `json:"turns"`
-	Tokens        int `json:"tokens"`         // model-written and uncached customer tokens
-	LowIntent     int `json:"low_intent"`     // consecutive turns under the intent threshold
-	Negative      int `json:"negative"`       // consecutive turns of negative sentiment
-	SlotReprompts int `json:"slot_reprompts"` // reprompts for the slot now asked for
-	ToolErrors    int `json:"tool_errors"`    // unrecoverable tool failures
+	Tokens        int `json:"tokens"`                // model-written and uncached customer tokens
+	LowIntent     int `json:"low_intent"`            // consecutive turns under the intent threshold
+	Negative      int `json:"negative"`              // consecutive turns of negative sentiment
+	SlotReprompts int `json:"slot_reprompts"`        // reprompts for the slot now asked for
+	ToolErrors    int `json:"tool_errors"`           // unrecoverable tool failures
+	OverBudget    int `json:"over_budget,omitempty"` // models not asked for want of money
 }
 
 // Handoff is the open handover of a thread, if any.

@@ -19,7 +19,7 @@ import (
 // decideStages decides everything of the turn that a conflict may change, from
 // the step to the words, and builds the commit.
 func (r *run) decideStages(ctx context.Context) error {
-	r.reads, r.tools, r.writes, r.phrases = maps.Clone(r.known), nil, nil, nil
+	r.reads, r.tools, r.writes, r.phrases, r.unpaid = maps.Clone(r.known), nil, nil, nil, 0
 	r.lines, r.effects, r.timers, r.tasks, r.posts, r.signal = nil, nil, nil, nil, nil, ""
 	r.other, r.others, r.withdraw, r.settleFirst, r.opens = nil, nil, false, "", r.snap.Thread != nil
 	r.contact, r.afterwards = r.snap.Contact, nil
@@ -29,6 +29,10 @@ func (r *run) decideStages(ctx context.Context) error {
 		return err
 	}
 	r.stage(ctx, "shape", start)
+	if r.replay != nil {
+		r.unpaid = r.replay.Unpaid
+	}
+	r.th.Counters.OverBudget += r.unpaid // what was said stands; a person answers next
 	return r.build()
 }
 

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ratiba/ratiba/internal/graph"
+	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/mailbox"
 	"github.com/ratiba/ratiba/internal/message"
@@ -352,4 +355,60 @@ func TestEverybodyHearsFromTheNumberTheyKnow(t *testing.T) {
 		}
 	}
 	w.replays()
+}
+
+// A hard cost ceiling hands the thread to people: at once when the customer
+// could not be understood for it, and with the next message when an answer was
+// given that only could not be phrased.
+func TestP9ACostCeilingHandsOver(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name  string
+		say   func(w *world)
+		heard []string
+	}{
+		{"while understanding", func(w *world) {
+			w.reader.inject = func(in *graph.Input) { in.OverBudget = true }
+			w.say(amina, "look")
+		}, []string{"join us"}},
+		{"while phrasing", func(w *world) {
+			w.reader.unpaid = true
+			w.say(amina, "look")
+			w.hears(amina, "saw ")
+			w.silent(wangu)
+			w.want("AGENT_DRIVING", "SELECT driver FROM conversation_threads")
+			w.say(amina, "menu")
+		}, []string{"join us"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			row.say(w)
+			rows := w.send()
+			for _, who := range []string{amina, wangu, otis} {
+				if !slices.ContainsFunc(rows, func(s sent) bool { return s.to == who }) {
+					t.Errorf("%s hears nothing", who)
+				}
+			}
+			if got := rows[0].out.Text; !strings.Contains(got, row.heard[0]) || strings.Contains(got, "saw") {
+				t.Errorf("the customer hears %q", got)
+			}
+			if th := w.thread(amina); th.Driver != thread.Suspended || th.Handoff == nil || th.Handoff.Signal != handoff.BudgetBreach {
+				t.Errorf("the thread is %s, %+v", th.Driver, th.Handoff)
+			}
+			reads := w.reader.reads
+			w.say(amina, "hello?")
+			if w.reader.reads != reads {
+				t.Error("a model may be asked while a person is waited for")
+			}
+			w.replays()
+			w.reader.inject, w.reader.unpaid = nil, false
+			w.send()
+			w.say(wangu, "/take")
+			w.say(wangu, "/done")
+			if th := w.thread(amina); th.Counters.OverBudget != 0 {
+				t.Errorf("handed back with %+v", th.Counters)
+			}
+		})
+	}
 }

@@ -35,7 +35,8 @@ type recorded struct {
 	Input     graph.Input             `json:"input"`
 	Calls     []string                `json:"model_calls"`
 	Phrases   []string                `json:"phrases"` // what a model phrased, in order; "" where the template stood
-	Others    []other                 `json:"others"`  // what was read of other contacts
+	Unpaid    int                     `json:"unpaid,omitempty"`
+	Others    []other                 `json:"others"` // what was read of other contacts
 	Reads     graph.Results           `json:"reads"`
 	Conflicts map[string]graph.Result `json:"conflicts"`
 	Taken     bool                    `json:"receipt_taken,omitempty"`
@@ -54,7 +55,7 @@ type other struct {
 func (r *run) record() error {
 	inputs, err := json.Marshal(recorded{ //nolint:musttag // Go's names are the stored form, which only Replay reads.
 		Path: r.path, Batch: r.batch.Items, Key: r.claim.Key, TurnID: r.turnID, Now: r.now, Seed: hex.EncodeToString(r.seed[:]),
-		Tenant: r.b.Tenant.Version, Snapshot: r.snap, Input: r.understood, Calls: r.calls, Phrases: r.phrases, Others: r.others,
+		Tenant: r.b.Tenant.Version, Snapshot: r.snap, Input: r.understood, Calls: r.calls, Phrases: r.phrases, Unpaid: r.unpaid, Others: r.others,
 		Reads: r.reads, Conflicts: r.conflicts, Taken: r.settling != nil && r.settling.taken,
 	})
 	if err != nil {

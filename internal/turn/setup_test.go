@@ -47,6 +47,7 @@ type reader struct {
 	before func(n int)
 	inject func(in *graph.Input)
 	err    error
+	unpaid bool // nothing can be phrased any more
 }
 
 func (u *reader) Understand(_ context.Context, req understand.Request, _ understand.IDs) (graph.Input, []string, error) {
@@ -64,8 +65,11 @@ func (u *reader) Understand(_ context.Context, req understand.Request, _ underst
 	return in, nil, u.err
 }
 
-func (u *reader) Shape(_ context.Context, _ llm.Role, _ []string, draft, _ string, _ understand.IDs) (string, string, bool) {
-	return "phrased: " + draft, "call-1", true
+func (u *reader) Shape(_ context.Context, _ llm.Role, _ []string, draft, _ string, _ understand.IDs) (string, string, error) {
+	if u.unpaid {
+		return "", "", fmt.Errorf("call model: %w", llm.ErrBudget)
+	}
+	return "phrased: " + draft, "call-1", nil
 }
 
 // world is an engine over a real store, with the fake app.

@@ -3,6 +3,7 @@ package turn
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -162,12 +163,12 @@ func (r *run) phrase(ctx context.Context, say graph.Say, draft, lang string) str
 	if r.replay != nil {
 		return r.rephrase(draft)
 	}
-	text, call, ok := r.e.cfg.Understander.Shape(ctx, role, facts, draft, lang, r.origin(r.expect()))
+	text, call, err := r.e.cfg.Understander.Shape(ctx, role, facts, draft, lang, r.origin(r.expect()))
 	if call != "" {
 		r.calls = append(r.calls, call)
 	}
-	if !ok {
-		text = ""
+	if errors.Is(err, llm.ErrBudget) {
+		r.unpaid++
 	}
 	r.phrases = append(r.phrases, text)
 	return cmp.Or(text, draft)

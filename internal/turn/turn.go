@@ -68,7 +68,7 @@ const (
 // Understander reads bursts and phrases answers.
 type Understander interface {
 	Understand(ctx context.Context, req understand.Request, ids understand.IDs) (graph.Input, []string, error)
-	Shape(ctx context.Context, role llm.Role, facts []string, draft, lang string, ids understand.IDs) (text, callID string, ok bool)
+	Shape(ctx context.Context, role llm.Role, facts []string, draft, lang string, ids understand.IDs) (text, callID string, err error)
 }
 
 // Business is one version of a tenant's definition as turns see it. NewBusiness
@@ -288,6 +288,7 @@ type run struct {
 	conflicts map[string]graph.Result
 	reads     graph.Results
 	phrases   []string
+	unpaid    int // phrases that a cost ceiling kept from being made
 	others    []other
 	ids       *ids.Source
 	th        *thread.Thread

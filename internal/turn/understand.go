@@ -77,7 +77,7 @@ func (r *run) expect() understand.Expect { return r.b.App.Expect(r.th.Node, r.th
 func (r *run) origin(expect understand.Expect) understand.IDs {
 	t := r.b.Tenant
 	return understand.IDs{
-		Tenant: t.ID, Thread: r.conversation(), Turn: r.turnID,
+		Tenant: t.ID, Thread: r.conversation(), Contact: r.snap.Contact.ID, Turn: r.turnID,
 		Voice: understand.Voice{Assistant: t.Assistant, Business: t.Name, HouseRules: t.HouseRules, Locale: t.Locale},
 		Said:  r.in.Text, Expecting: strings.Join(expect.Slots, ", "), Attempt: r.th.Counters.SlotReprompts,
 	}

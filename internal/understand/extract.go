@@ -3,6 +3,7 @@ package understand
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -44,11 +45,12 @@ func (s slot) text() string {
 
 // extract asks for details and takes over those that the text bears out.
 func (u *Understander) extract(ctx context.Context, r *reading, belongs IDs) string {
-	res, ok := u.call(ctx, llm.SlotExtractor, map[string]string{
+	res, err := u.call(ctx, llm.SlotExtractor, map[string]string{
 		"business_name": belongs.Voice.Business, "today": r.today(), "services": list(r.req.Nouns[KindService]),
 		"staff": list(r.req.Nouns[KindStaff]), "expecting": r.expecting(),
 	}, r.text, u.slots, belongs)
-	if !ok {
+	if err != nil {
+		r.in.OverBudget = errors.Is(err, llm.ErrBudget)
 		return ""
 	}
 	var x extracted

@@ -49,10 +49,11 @@ type Voice struct {
 
 // IDs say what a model call belongs to and in whose name it speaks.
 type IDs struct {
-	Tenant ids.TenantID
-	Thread ids.ThreadID
-	Turn   ids.TurnID
-	Voice  Voice
+	Tenant  ids.TenantID
+	Thread  ids.ThreadID
+	Contact ids.ContactID // whose day pays beside the thread
+	Turn    ids.TurnID
+	Voice   Voice
 	// Said is what the customer wrote, for Shape: what is phrased answers it.
 	Said string
 	// Expecting is what the thread waits for, in a few words, for Shape.
@@ -93,7 +94,8 @@ func New(cfg Config) (*Understander, error) {
 
 // Understand reads a burst: by code, and where code is in doubt by a model
 // whose answers are checked against the text. The call ids name the model calls
-// that answered. It never fails because a model does; its error is ctx's own.
+// that answered. It never fails because a model does; its error is ctx's own. A
+// hard cost ceiling starts no further call and is told in Input.OverBudget.
 func (u *Understander) Understand(ctx context.Context, req Request, belongs IDs) (in graph.Input, callIDs []string, err error) {
 	r := read(req)
 	if u.cfg.Model == nil || !r.wantsModel() {
@@ -104,7 +106,7 @@ func (u *Understander) Understand(ctx context.Context, req Request, belongs IDs)
 			callIDs = append(callIDs, id)
 		}
 	}
-	if r.wantsSlots() {
+	if r.wantsSlots() && !r.in.OverBudget {
 		if id := u.extract(ctx, r, belongs); id != "" {
 			callIDs = append(callIDs, id)
 		}
@@ -162,22 +164,22 @@ func (i IDs) attrs(role llm.Role, more ...slog.Attr) []slog.Attr {
 	}, more...)
 }
 
-func (u *Understander) call(ctx context.Context, role llm.Role, vars map[string]string, said string, schema *llm.Schema, belongs IDs) (llm.Result, bool) {
+func (u *Understander) call(ctx context.Context, role llm.Role, vars map[string]string, said string, schema *llm.Schema, belongs IDs) (llm.Result, error) {
 	p, err := u.cfg.Prompts.Render(string(role), vars)
 	if err != nil {
 		u.cfg.Logger.LogAttrs(ctx, slog.LevelError, "understand.prompt_failed", belongs.attrs(role, slog.String("error", err.Error()))...)
-		return llm.Result{}, false
+		return llm.Result{}, err
 	}
 	res, err := u.cfg.Model.Call(ctx, llm.Request{
-		Role: role, Tenant: belongs.Tenant, Thread: belongs.Thread, Turn: belongs.Turn,
+		Role: role, Tenant: belongs.Tenant, Thread: belongs.Thread, Contact: belongs.Contact, Turn: belongs.Turn,
 		PromptVersion: p.Version, System: p.System, Schema: schema,
 		Messages: []llm.Message{{Role: llm.User, Content: prompt.Delimit(said)}},
 	})
 	if err != nil {
 		u.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "understand.model_failed", belongs.attrs(role, slog.String("error", err.Error()))...)
-		return llm.Result{}, false
+		return llm.Result{}, err
 	}
-	return res, true
+	return res, nil
 }
 
 // list writes what can be booked, one a line.
@@ -233,11 +235,12 @@ var intents = []graph.Intent{
 // classify asks for the intent and takes it over. A model's affirm or deny is
 // an intent and never an Answer: only plain words confirm.
 func (u *Understander) classify(ctx context.Context, r *reading, belongs IDs) string {
-	res, ok := u.call(ctx, llm.IntentClassifier, map[string]string{
+	res, err := u.call(ctx, llm.IntentClassifier, map[string]string{
 		"assistant_name": belongs.Voice.Assistant, "business_name": belongs.Voice.Business, "locale": r.locale(),
 		"today": r.today(), "services": list(r.req.Nouns[KindService]), "expecting": r.expecting(),
 	}, r.text, u.intents, belongs)
-	if !ok {
+	if err != nil {
+		r.in.OverBudget = errors.Is(err, llm.ErrBudget)
 		return ""
 	}
 	var c classified

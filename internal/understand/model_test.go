@@ -161,6 +161,29 @@ func TestUnderstandFallsBackToCode(t *testing.T) {
 	}
 }
 
+// A hard ceiling is told and starts no further call.
+func TestAHardCeilingIsTold(t *testing.T) {
+	t.Parallel()
+	const text = "curious whether grandmothers enjoy steam rooms thoroughly"
+	s := &script{fail: llm.ErrBudget}
+	ids := belongs()
+	ids.Contact = "C"
+	in, calls, err := understander(t, s).Understand(t.Context(), typed(text), ids)
+	if err != nil || len(calls) != 0 || !in.OverBudget || len(s.asked) != 1 {
+		t.Errorf("got %+v, %v, %v after %d calls", in, calls, err, len(s.asked))
+	}
+	if len(s.asked) > 0 && s.asked[0].Contact != "C" {
+		t.Errorf("in the name of %q", s.asked[0].Contact)
+	}
+	if text, call, err := understander(t, s).Shape(t.Context(), llm.AnswerShaper, nil, "Karibu.", "en", ids); text != "" || call != "" || !errors.Is(err, llm.ErrBudget) {
+		t.Errorf("phrased %q, %q, %v", text, call, err)
+	}
+	s.fail = errors.New("it is down")
+	if in, _, err := understander(t, s).Understand(t.Context(), typed(text), ids); err != nil || in.OverBudget {
+		t.Errorf("another failure: %+v, %v", in, err)
+	}
+}
+
 type brokenPrompts struct{}
 
 func (brokenPrompts) Render(string, map[string]string) (prompt.Rendered, error) {
@@ -317,22 +340,22 @@ func TestShape(t *testing.T) {
 			s := &script{answers: map[llm.Role]string{role: string(b)}}
 			ids := belongs()
 			ids.Said = "how much is it?"
-			text, call, ok := understander(t, s).Shape(t.Context(), role, facts, draft, "en", ids)
-			if ok != row.ok || ok && text != strings.TrimSpace(row.text) || !ok && text != "" || call != "call-"+string(role) {
-				t.Errorf("%s (%s): got %q %q %v", row.what, role, text, call, ok)
+			text, call, err := understander(t, s).Shape(t.Context(), role, facts, draft, "en", ids)
+			if err != nil || row.ok && text != strings.TrimSpace(row.text) || !row.ok && text != "" || call != "call-"+string(role) {
+				t.Errorf("%s (%s): got %q %q %v", row.what, role, text, call, err)
 			}
 			if len(s.asked) == 1 && !strings.Contains(s.asked[0].System, "KES 3,500") {
 				t.Errorf("%s: the facts are not in the prompt", role)
 			}
 		}
 	}
-	if _, _, ok := understander(t, &script{}).Shape(t.Context(), llm.AnswerShaper, nil, draft, "en", belongs()); ok {
+	if text, _, err := understander(t, &script{}).Shape(t.Context(), llm.AnswerShaper, nil, draft, "en", belongs()); text != "" || err != nil {
 		t.Error("a failing model shapes nothing")
 	}
-	if _, _, ok := understander(t, &script{}).Shape(t.Context(), llm.SlotExtractor, nil, draft, "en", belongs()); ok {
+	if text, _, err := understander(t, &script{}).Shape(t.Context(), llm.SlotExtractor, nil, draft, "en", belongs()); text != "" || err != nil {
 		t.Error("only seams of prose shape")
 	}
-	if _, _, ok := understander(t, nil).Shape(t.Context(), llm.AnswerShaper, nil, draft, "en", belongs()); ok {
+	if text, _, err := understander(t, nil).Shape(t.Context(), llm.AnswerShaper, nil, draft, "en", belongs()); text != "" || err != nil {
 		t.Error("no model shapes nothing")
 	}
 }

@@ -3,6 +3,7 @@ package understand
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -20,10 +21,11 @@ const maxPhrased = 700
 // (llm.ClarificationRephraser) or to answer one from facts (llm.AnswerShaper).
 // What it writes must hold every fact word for word, no digits, amounts or
 // links that are in neither the facts nor the draft, and stay short; otherwise
-// ok is false and the draft is what is said. It never fails.
-func (u *Understander) Shape(ctx context.Context, role llm.Role, facts []string, draft, lang string, belongs IDs) (text, callID string, ok bool) {
+// the text is empty and the draft is what is said. Its only error is
+// llm.ErrBudget's: a hard cost ceiling kept the model from being asked.
+func (u *Understander) Shape(ctx context.Context, role llm.Role, facts []string, draft, lang string, belongs IDs) (text, callID string, err error) {
 	if u.cfg.Model == nil {
-		return "", "", false
+		return "", "", nil
 	}
 	vars := map[string]string{
 		"assistant_name": belongs.Voice.Assistant, "business_name": belongs.Voice.Business, "language": lang,
@@ -38,25 +40,34 @@ func (u *Understander) Shape(ctx context.Context, role llm.Role, facts []string,
 			vars["facts"] = "- " + strings.ReplaceAll(draft, "\n", " ")
 		}
 	default:
-		return "", "", false
+		return "", "", nil
 	}
-	res, called := u.call(ctx, role, vars, lex.Clean(belongs.Said), u.phrased, belongs)
-	if !called {
-		return "", "", false
+	res, err := u.call(ctx, role, vars, lex.Clean(belongs.Said), u.phrased, belongs)
+	if err != nil {
+		return "", "", budget(err)
 	}
 	var out struct {
 		Text       string  `json:"text"`
 		Confidence float64 `json:"confidence"`
 	}
-	if err := json.Unmarshal(res.JSON, &out); err != nil || out.Confidence < Doubt {
-		return "", res.CallID, false
+	if json.Unmarshal(res.JSON, &out) != nil || out.Confidence < Doubt {
+		return "", res.CallID, nil //nolint:nilerr // the draft stands.
 	}
 	text = strings.TrimSpace(out.Text)
 	if !faithful(text, facts, draft) {
 		u.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "understand.answer_refused", belongs.attrs(role)...)
-		return "", res.CallID, false
+		return "", res.CallID, nil
 	}
-	return text, res.CallID, true
+	return text, res.CallID, nil
+}
+
+// budget is err if it is a hard cost ceiling's. Other failures are logged, and
+// the draft stands.
+func budget(err error) error {
+	if errors.Is(err, llm.ErrBudget) {
+		return err
+	}
+	return nil
 }
 
 func lines(facts []string) string {
