@@ -35,6 +35,9 @@ test:
 	scripts/format.sh
 	go mod tidy -diff
 	go vet ./...
+	go -C oracles mod tidy -diff
+	go -C oracles vet ./...
+	go -C oracles test -count=1 ./...
 	RATIBA_PG_FSYNC=off scripts/services.sh $(MAKE) --no-print-directory suites
 	$(MAKE) --no-print-directory chaos
 

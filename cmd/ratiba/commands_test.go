@@ -125,7 +125,7 @@ func TestADefinitionIsCheckedAndAppliedAgain(t *testing.T) {
 	}
 	for range 2 {
 		status, out, errOut = finish(t, environ, "migrate")
-		if status != 0 || out != "The control data is at the newest version.\nkinyozi is at the newest version (booking 2, engine 2)\n" {
+		if status != 0 || out != "The control data is at the newest version.\nkinyozi is at the newest version (booking 2, engine 3)\n" {
 			t.Fatalf("migrate: %d %q %q", status, out, errOut)
 		}
 	}

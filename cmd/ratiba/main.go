@@ -2,8 +2,8 @@
 //
 // One binary with sub-commands: demo shows the whole product with a simulated
 // world, serve runs it, sim runs the simulators alone, migrate and tenant
-// prepare an installation. This package reads the environment, prints and
-// exits; everything else is in internal.
+// prepare an installation, doctor and models look at one. This package reads the
+// environment, prints and exits; everything else is in internal.
 package main
 
 import (
@@ -28,6 +28,8 @@ type cli struct {
 	Sim     simCmd     `cmd:"" help:"Run the simulators alone, for a product that runs elsewhere on this machine."`
 	Migrate migrateCmd `cmd:"" help:"Bring the databases to this version."`
 	Tenant  tenantCmd  `cmd:"" help:"Define businesses."`
+	Doctor  doctorCmd  `cmd:"" help:"Examine an installation: configuration, keys, models, prompts, businesses, clocks."`
+	Models  modelsCmd  `cmd:"" help:"List which models serve which role, and what they cost in the last seven days."`
 	Bench   benchCmd   `cmd:"" help:"Measure the product on this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

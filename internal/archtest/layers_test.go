@@ -22,7 +22,7 @@ var layers = []layer{
 	{"vocabulary", []string{"tenant", "contact", "message", "thread"}},
 	{"messages", []string{"channel", "mailbox", "coord", "coord/coordtest", "outbox"}},
 	{"decisions", []string{"graph", "tool"}},
-	{"models", []string{"llm", "prompt", "understand/lex", "understand/langid", "understand/when", "understand"}},
+	{"models", []string{"llm", "llm/ledgertest", "prompt", "understand/lex", "understand/langid", "understand/when", "understand"}},
 	{"capabilities", []string{"handoff", "payment", "wording"}},
 	{"contract", []string{"app"}},
 	{"turn", []string{"turn"}},
@@ -33,7 +33,7 @@ var layers = []layer{
 	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "llm/openai", "llm/anthropic", "payment/mpesa", "httpd", "telemetry"}},
 	{"composition", []string{"server"}},
 	{"laboratory", []string{
-		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench", "chaos", "modelcheck", "archtest",
+		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench/lap", "bench", "doctor", "chaos", "modelcheck", "archtest",
 	}},
 	{"command", []string{"cmd/ratiba"}},
 }

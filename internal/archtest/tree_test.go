@@ -36,9 +36,9 @@ type tree struct {
 	files []*source
 }
 
-// skipped folders are no part of the module: tools is one of its own, the
-// others are made.
-var skipped = []string{"tools", "bin", "build"}
+// skipped folders are no part of the module: tools, oracles and the peers of a
+// measurement are modules of their own, the others are made.
+var skipped = []string{"tools", "oracles", "bench/llmpeers", "bin", "build"}
 
 // load parses every Go file below fsys.
 func load(fsys fs.FS) (*tree, error) {
