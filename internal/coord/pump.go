@@ -76,6 +76,7 @@ type Pump struct {
 	free     int // workers without a job
 	jobs     int
 	claims   int
+	pauses   int // tenants that are asked again in a moment
 	sweeping bool
 	change   chan struct{} // closed when the state moves; nil when nobody waits
 
@@ -137,7 +138,7 @@ func (p *Pump) Next() time.Time {
 func (p *Pump) Idle(ctx context.Context) error {
 	for {
 		p.mu.Lock()
-		if p.jobs == 0 && p.claims == 0 && !p.sweeping && !p.queue.due(p.cfg.Clock.Now()) {
+		if p.jobs == 0 && p.claims == 0 && p.pauses == 0 && !p.sweeping && !p.queue.due(p.cfg.Clock.Now()) {
 			p.mu.Unlock()
 			return nil
 		}
@@ -273,6 +274,7 @@ func (p *Pump) claim(ctx context.Context, t ids.TenantID, limit int) {
 	asking, cancel := context.WithTimeout(ctx, claimTime)
 	jobs, next, err := p.cfg.Source.Claim(asking, t, limit)
 	cancel()
+	later := false
 	now := p.cfg.Clock.Now()
 	switch {
 	case ctx.Err() != nil: // cut off; what it may have leased is free when the lease runs out
@@ -283,13 +285,17 @@ func (p *Pump) claim(ctx context.Context, t ids.TenantID, limit int) {
 		jobs, next = nil, now.Add(afterError)
 	case next.IsZero() || next.After(now):
 	case len(jobs) == 0:
-		next = now.Add(afterNothing)
+		next, later = time.Time{}, true
 	default:
 		next = now // behind those who are due already
 	}
 	p.mu.Lock()
 	p.queue.done(t, next)
 	p.claims--
+	if later {
+		p.pauses++
+		p.tasks.Go(func() { p.pause(ctx, t) })
+	}
 	p.free += limit - len(jobs)
 	p.jobs += len(jobs)
 	for _, job := range jobs {
@@ -298,6 +304,20 @@ func (p *Pump) claim(ctx context.Context, t ids.TenantID, limit int) {
 	p.moved()
 	p.mu.Unlock()
 	p.Nudge()
+}
+
+// pause wakes a tenant after a moment of the machine's time, whatever the pump's
+// clock does meanwhile: somebody held for an instant what was due.
+func (p *Pump) pause(ctx context.Context, t ids.TenantID) {
+	select {
+	case <-time.After(afterNothing):
+	case <-ctx.Done():
+	}
+	p.Wake(t, p.cfg.Clock.Now())
+	p.mu.Lock()
+	p.pauses--
+	p.moved()
+	p.mu.Unlock()
 }
 
 // run runs a job and keeps its lease meanwhile.
