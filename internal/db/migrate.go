@@ -68,10 +68,11 @@ func (d *DB) Version(ctx context.Context, set string) (version int64, err error)
 	}
 	err = d.Read(ctx, func(q Q) error {
 		var n int
-		if err := q.QueryRowContext(ctx, exists, versions(set)).Scan(&n); err != nil || n == 0 {
+		if err = q.QueryRowContext(ctx, exists, versions(set)).Scan(&n); err != nil || n == 0 {
 			return err
 		}
-		return q.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+versions(set)).Scan(&version)
+		version, err = VersionIn(ctx, q, set)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("read version of %s: %w", set, err)
