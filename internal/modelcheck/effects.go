@@ -75,7 +75,8 @@ func (m *memory) begin(r outbox.Row, now, real time.Time) (outbox.Row, bool) {
 	state := m.admit(r, now)
 	unknown := r.State != outbox.Queued
 	if unknown && r.Resent && state == outbox.Sending {
-		state = outbox.Sent
+		state = outbox.Failed
+		m.givenUp(r, outbox.Outcome{}, now)
 	}
 	r.Resent, r.State = r.Resent || unknown, state
 	r.Tries++
@@ -123,15 +124,20 @@ func attemptIn(r outbox.Row) string {
 	return p.AttemptID
 }
 
+// givenUp tells the thread of a row that will not be sent any more.
+func (m *memory) givenUp(r outbox.Row, o outbox.Outcome, now time.Time) {
+	if r.Kind == outbox.SendMessage && r.ContactID != "" {
+		m.post(keyOf(r.ContactID), mailbox.Item{Event: &mailbox.Event{
+			Kind: mailbox.ReceiptFailed, Name: strconv.Itoa(o.Code), Scope: r.ThreadID,
+		}}, "failed:"+r.ID, now)
+	}
+	m.dropped(r, "failed", now)
+}
+
 // SettleOutbox implements outbox.Store.
 func (m *memory) SettleOutbox(_ context.Context, r outbox.Row, state outbox.State, due time.Time, o outbox.Outcome, now time.Time) error {
 	if state == outbox.Failed {
-		if r.Kind == outbox.SendMessage && r.ContactID != "" {
-			m.post(keyOf(r.ContactID), mailbox.Item{Event: &mailbox.Event{
-				Kind: mailbox.ReceiptFailed, Name: strconv.Itoa(o.Code), Scope: r.ThreadID,
-			}}, "failed:"+r.ID, now)
-		}
-		m.dropped(r, "failed", now)
+		m.givenUp(r, o, now)
 	}
 	for i, e := range m.outbox {
 		if e.ID != r.ID || e.Tries != r.Tries {

@@ -138,7 +138,7 @@ func next(row Row, o Outcome, real time.Time) (State, time.Time) {
 		return Sent, real
 	case InDoubt:
 		if row.Resent {
-			return Sent, real // sent twice already: a third would be worse than silence
+			return Failed, real // sent twice already: a third would be worse than silence, and a person must look
 		}
 		return Doubt, real.Add(DoubtWait)
 	case Retry:

@@ -156,7 +156,7 @@ func TestWhatBecomesOfAnAttempt(t *testing.T) {
 	}{
 		{name: "done", outcome: outbox.Outcome{Verdict: outbox.Done}, state: outbox.Sent},
 		{name: "in doubt waits for its receipt", outcome: outbox.Outcome{Verdict: outbox.InDoubt}, state: outbox.Doubt, wait: time.Minute},
-		{name: "in doubt again counts as sent", resent: true, outcome: outbox.Outcome{Verdict: outbox.InDoubt}, state: outbox.Sent},
+		{name: "in doubt again is for a person", resent: true, outcome: outbox.Outcome{Verdict: outbox.InDoubt}, state: outbox.Failed},
 		{name: "will never arrive", outcome: outbox.Outcome{Verdict: outbox.GiveUp}, state: outbox.Failed},
 		{name: "a verdict nobody knows", outcome: outbox.Outcome{Verdict: "perhaps"}, state: outbox.Failed},
 		{name: "no carrier", kind: "fax", state: outbox.Failed},

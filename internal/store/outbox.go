@@ -146,7 +146,7 @@ func nothing(db.Scanner) error { return nil }
 // begin marks a row as started, or puts it aside. A row that is still marked as
 // sending when its mark runs out was started by someone who could not note the
 // outcome: it is in doubt, and what was sent twice already is not sent a third
-// time. A row that another node marked meanwhile is that node's.
+// time but shown to a person. A row that another node marked meanwhile is that node's.
 func begin(ctx context.Context, tx db.Tx, r outbox.Row, speak drivers, now, real time.Time) (outbox.Row, bool, error) {
 	tries, was := r.Tries, r.State
 	state, err := admit(ctx, tx, r, speak, now)
@@ -155,13 +155,16 @@ func begin(ctx context.Context, tx db.Tx, r outbox.Row, speak drivers, now, real
 	}
 	unknown := r.State != outbox.Queued
 	if unknown && r.Resent && state == outbox.Sending {
-		state = outbox.Sent
+		state = outbox.Failed
 	}
 	r.Resent, r.State = r.Resent || unknown, state
 	r.Tries++
 	n, err := db.Changed(ctx, tx, "mark effect",
 		"UPDATE outbox SET state = $2, tries = $3, resent = $4, due_at = $5 WHERE id = $1 AND state = $6 AND tries = $7",
 		r.ID, string(state), r.Tries, r.Resent, db.At(real.Add(outbox.CarryTime+outbox.DoubtWait)), string(was), tries)
+	if err == nil && n > 0 && state == outbox.Failed {
+		err = givenUp(ctx, tx, r, outbox.Outcome{Detail: "sent twice, and no receipt came"}, now)
+	}
 	return r, n > 0 && state == outbox.Sending, err
 }
 
@@ -237,16 +240,21 @@ func (t *Tenant) SettleOutbox(ctx context.Context, r outbox.Row, state outbox.St
 		if err != nil || n == 0 || state != outbox.Failed {
 			return err
 		}
-		if r.Kind == outbox.SendMessage && r.ContactID != "" {
-			e := mailbox.Event{Kind: mailbox.ReceiptFailed, Name: strconv.Itoa(o.Code), Scope: r.ThreadID, Data: jsonOf(map[string]any{
-				"outbox_id": r.ID, "code": o.Code, "detail": o.Detail,
-			})}
-			if _, err := post(ctx, tx, KeyOf(r.ContactID), mailbox.Item{Event: &e}, "failed:"+r.ID, now); err != nil {
-				return err
-			}
-		}
-		return promptDropped(ctx, tx, r, "failed", now)
+		return givenUp(ctx, tx, r, o, now)
 	})
+}
+
+// givenUp tells the thread of a row that will not be sent any more.
+func givenUp(ctx context.Context, tx db.Tx, r outbox.Row, o outbox.Outcome, now time.Time) error {
+	if r.Kind == outbox.SendMessage && r.ContactID != "" {
+		e := mailbox.Event{Kind: mailbox.ReceiptFailed, Name: strconv.Itoa(o.Code), Scope: r.ThreadID, Data: jsonOf(map[string]any{
+			"outbox_id": r.ID, "code": o.Code, "detail": o.Detail,
+		})}
+		if _, err := post(ctx, tx, KeyOf(r.ContactID), mailbox.Item{Event: &e}, "failed:"+r.ID, now); err != nil {
+			return err
+		}
+	}
+	return promptDropped(ctx, tx, r, "failed", now)
 }
 
 // InFlight counts agent-written sends of a contact that have started and not

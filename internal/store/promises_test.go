@@ -498,7 +498,8 @@ func TestP11LostLeasesAreCounted(t *testing.T) {
 }
 
 // A send whose outcome nobody could note does not block its lane for ever: when
-// its mark runs out it is in doubt, is sent once more, and never a third time.
+// its mark runs out it is in doubt, is sent once more, and never a third time: a
+// person is told.
 func TestP11AnUnnotedSendIsSentOnceMore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -528,5 +529,6 @@ func TestP11AnUnnotedSendIsSentOnceMore(t *testing.T) {
 			t.Errorf("after %d s: started %v, want %v", step.after, got, step.want)
 		}
 	}
-	b.want("sent", "SELECT state FROM outbox WHERE id = 'first'")
+	b.want("failed", "SELECT state FROM outbox WHERE id = $1", "first")
+	b.want("1", "SELECT COUNT(*) FROM inbox WHERE dedupe_key = $1", "failed:first")
 }
