@@ -181,9 +181,7 @@ func (a *audit) count(b *books) {
 	for _, out := range b.outbound {
 		if out.kind == sendMessage {
 			a.totals.MessagesOut += len(a.accepted[out.id])
-			if out.resent {
-				a.totals.Resent++
-			}
+			a.totals.Resent += out.resends
 		}
 	}
 	a.countThreads(b)

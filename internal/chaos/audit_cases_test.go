@@ -59,6 +59,7 @@ func doctoredMessages() []doctoredCase {
 
 func doctoredSends() []doctoredCase {
 	lost := chaos.Fault{At: at(3), Kind: chaos.AnswerLost, Opaque: "o1"}
+	lostAgain := chaos.Fault{At: at(70), Kind: chaos.AnswerLost, Opaque: "o1"}
 	return []doctoredCase{
 		{"a send is called sent and never was", chaos.Lost, func(s *scene) { s.without(func(e journal.Entry) bool { return e.Opaque == "o1" }) }},
 		{"a send is given up though the platform would have taken it", chaos.Lost, sql("UPDATE outbox SET state = 'failed', tries = 8 WHERE id = 'o1'")},
@@ -79,9 +80,15 @@ func doctoredSends() []doctoredCase {
 			s.without(receiptsOf("o1"))
 			s.again("o1", at(70))
 		}},
-		{"a send was repeated twice", chaos.Twice, func(s *scene) {
+		{"a send was repeated more often than is on record", chaos.Twice, func(s *scene) {
 			s.without(receiptsOf("o1"))
-			s.e.Faults = append(s.e.Faults, lost)
+			s.e.Faults = append(s.e.Faults, lost, lostAgain)
+			s.again("o1", at(70))
+			s.note(journal.Entry{Kind: journal.SendAccepted, ID: "wamid.o1.3", Opaque: "o1", At: at(140)})
+		}},
+		{"a send was repeated again because its second answer was lost as well", chaos.Unavoidable, func(s *scene) {
+			s.without(receiptsOf("o1"))
+			s.e.Faults = append(s.e.Faults, lost, lostAgain)
 			s.again("o1", at(70))
 			s.again("o1", at(140))
 		}},

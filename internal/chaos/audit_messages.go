@@ -113,7 +113,7 @@ func (a *audit) sends(b *books) {
 		took := a.accepted[out.id]
 		switch {
 		case out.state == stateSent && len(took) == 0:
-			a.find(Lost, b.slug, "send %s is called sent and never reached the platform (resent %v, tries %d)", out.id, out.resent, out.tries)
+			a.find(Lost, b.slug, "send %s is called sent and never reached the platform (sent again %d times, tries %d)", out.id, out.resends, out.tries)
 		case out.state == "failed" && !a.failed[out.id]:
 			a.find(Lost, b.slug, "send %s was given up after %d tries, code %d, and the platform had not failed it", out.id, out.tries, out.code)
 		case out.state == "stale":
@@ -146,12 +146,23 @@ func (a *audit) order(b *books) {
 }
 
 // repeated explains a message that reached the phone more than once, or calls
-// it doubled. It is explained when the product repeated it once, on record, a
-// full wait after the first, and nothing it could have known spoke against
-// that: the first answer was lost by the network or by a death of the process,
-// and no receipt of it was acknowledged before.
+// it doubled. It is explained when the product repeated it as often, on record,
+// and every repetition is explained for itself.
 func (a *audit) repeated(b *books, out outboundRow, took []journal.Entry) {
-	first, second := took[0], took[1]
+	if len(took)-1 > out.resends {
+		a.find(Twice, b.slug, "send %s to %s was taken %d times, and the product has a record of %d repetitions",
+			out.id, took[0].Phone, len(took), out.resends)
+		return
+	}
+	for i := range took[1:] {
+		a.repetition(b, out, took[i], took[i+1])
+	}
+}
+
+// repetition explains one: it came a full wait after the one before, and nothing
+// the product could have known spoke against it: the answer was lost by the
+// network or by a death of the process, and no receipt was acknowledged before.
+func (a *audit) repetition(b *books, out outboundRow, first, second journal.Entry) {
 	cause := a.answerLost(out.id, first.At, second.At)
 	receipt := slices.IndexFunc(a.posted[first.ID], func(e journal.Entry) bool {
 		return e.HTTPStatus == 200 && e.At.Before(second.At)
@@ -159,10 +170,6 @@ func (a *audit) repeated(b *books, out outboundRow, took []journal.Entry) {
 	waited := second.At.Sub(first.At)
 	text := fmt.Sprintf("send %s to %s was taken at %s and again after %v", out.id, first.Phone, stamp(first.At), waited.Round(time.Millisecond))
 	switch {
-	case len(took) > 2:
-		a.find(Twice, b.slug, "%s, %d times in all", text, len(took))
-	case !out.resent:
-		a.find(Twice, b.slug, "%s, which the product has no record of", text)
 	case receipt >= 0:
 		a.find(Twice, b.slug, "%s, though a receipt of the first was acknowledged at %s", text, stamp(a.posted[first.ID][receipt].At))
 	case waited < doubtWait-doubtMargin:
@@ -178,7 +185,7 @@ func (a *audit) repeated(b *books, out outboundRow, took []journal.Entry) {
 // at, from the product, "" when nothing did.
 func (a *audit) answerLost(id string, at, before time.Time) string {
 	for _, f := range a.e.Faults {
-		if f.Opaque == id && f.Kind == AnswerLost && f.At.Before(before) {
+		if f.Opaque == id && f.Kind == AnswerLost && f.At.Before(before) && f.At.After(at.Add(-doubtWait/2)) {
 			return "the network lost the answer"
 		}
 	}

@@ -65,7 +65,7 @@ type (
 	}
 	outboundRow struct {
 		id, kind, origin, contact, thread, turn, state, status string
-		resent                                                 bool
+		resends                                                int
 		tries, code                                            int64
 		after                                                  string // of a takeover's acknowledgement: the customer
 		created, due, sent                                     time.Time
@@ -145,11 +145,11 @@ func (b *books) readMessages(ctx context.Context, q db.Q) (err error) {
 		var payload struct {
 			After string `json:"after"`
 		}
-		err = row.Scan(&r.id, &r.kind, &r.origin, &r.contact, &r.thread, &r.turn, &r.state, &r.status, &r.resent, &r.tries, &r.code,
+		err = row.Scan(&r.id, &r.kind, &r.origin, &r.contact, &r.thread, &r.turn, &r.state, &r.status, &r.resends, &r.tries, &r.code,
 			db.JSON{V: &payload}, &created, &due, &sent)
 		r.after, r.created, r.due, r.sent = payload.After, created.Time, due.Time, sent.Time
 		return r, err
-	}, `SELECT id, kind, origin, contact_id, thread_id, turn_id, state, status, resent, tries, error_code, payload, created_at, due_at,
+	}, `SELECT id, kind, origin, contact_id, thread_id, turn_id, state, status, resends, tries, error_code, payload, created_at, due_at,
 		sent_at FROM outbox ORDER BY seq`)
 	if err != nil {
 		return err

@@ -175,7 +175,7 @@ func (s *scene) provider() {
 // knows it repeated it.
 func (s *scene) again(id string, when time.Time) {
 	s.note(journal.Entry{Kind: journal.SendAccepted, ID: "wamid." + id + ".2", Opaque: id, Phone: "254710000001", At: when})
-	s.sql("UPDATE outbox SET resent = 1, tries = 2 WHERE id = $1", id)
+	s.sql("UPDATE outbox SET resends = resends + 1, tries = tries + 1 WHERE id = $1", id)
 }
 
 // without drops journal entries.

@@ -135,7 +135,7 @@ func (m *memory) audit() []string {
 		line("attempt %s %s %s %s %d", a.Status, a.Outcome, a.Receipt, a.CheckoutID, a.Queries)
 	}
 	for _, e := range m.outbox {
-		line("effect %s %s %s e%d t%d %d", e.Kind, e.Origin, e.State, e.Epoch, e.Tries, bit(e.Resent))
+		line("effect %s %s %s e%d t%d %d", e.Kind, e.Origin, e.State, e.Epoch, e.Tries, e.Resends)
 	}
 	for _, l := range m.inbox {
 		kind := "message"

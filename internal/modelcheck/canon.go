@@ -263,7 +263,8 @@ func (c *canon) effect(e *effect) {
 	for _, th := range c.s.mem.threads {
 		fresh = fresh || th.ID == e.ThreadID && th.Epoch == e.Epoch
 	}
-	c.flag(fresh, e.Resent)
+	c.flag(fresh)
+	c.num(e.Resends)
 	c.num(e.Tries)
 	c.from(e.DueAt, c.s.real)
 	c.at(e.ExpiresAt)

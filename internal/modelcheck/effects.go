@@ -74,11 +74,14 @@ func (m *memory) ClaimOutbox(_ context.Context, now, real time.Time, limit int) 
 func (m *memory) begin(r outbox.Row, now, real time.Time) (outbox.Row, bool) {
 	state := m.admit(r, now)
 	unknown := r.State != outbox.Queued
-	if unknown && r.Resent && state == outbox.Sending {
+	if unknown && r.Resends == outbox.MaxResends && state == outbox.Sending {
 		state = outbox.Failed
 		m.givenUp(r, outbox.Outcome{}, now)
 	}
-	r.Resent, r.State = r.Resent || unknown, state
+	if unknown && state == outbox.Sending {
+		r.Resends++
+	}
+	r.State = state
 	r.Tries++
 	r.DueAt = real.Add(outbox.CarryTime + outbox.DoubtWait)
 	return r, state == outbox.Sending

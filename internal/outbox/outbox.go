@@ -49,8 +49,12 @@ const (
 const SendMessage = "message.send"
 
 // DoubtWait is how long a row in doubt waits for a receipt before it is sent
-// once more; real time.
+// again; real time.
 const DoubtWait = 60 * time.Second
+
+// MaxResends is how often a row is sent again after a doubt. One whose last copy
+// is in doubt as well is given up, and a person is told.
+const MaxResends = 3
 
 // CarryTime bounds one attempt; real time.
 const CarryTime = 30 * time.Second
@@ -70,7 +74,7 @@ type Row struct {
 	Payload   json.RawMessage
 	State     State
 	Tries     int
-	Resent    bool
+	Resends   int       // times it was sent again after a doubt
 	DueAt     time.Time // real time
 	ExpiresAt time.Time // product clock; zero: never
 	CreatedAt time.Time // product clock

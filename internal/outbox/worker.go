@@ -21,7 +21,7 @@ const (
 
 // An outcome is noted even when the process is ending; each try has noteTime.
 // While the database is away it is tried again, as long as the row's mark holds:
-// what is not noted is sent once more. Real time.
+// what is not noted is sent again. Real time.
 const (
 	noteTime  = 5 * time.Second
 	noteWait  = CarryTime + DoubtWait - 2*noteTime
@@ -137,8 +137,8 @@ func next(row Row, o Outcome, real time.Time) (State, time.Time) {
 	case Done:
 		return Sent, real
 	case InDoubt:
-		if row.Resent {
-			return Failed, real // sent twice already: a third would be worse than silence, and a person must look
+		if row.Resends >= MaxResends {
+			return Failed, real
 		}
 		return Doubt, real.Add(DoubtWait)
 	case Retry:

@@ -148,7 +148,7 @@ func TestWhatBecomesOfAnAttempt(t *testing.T) {
 	tests := []struct {
 		name    string
 		tries   int
-		resent  bool
+		resends int
 		kind    string
 		outcome outbox.Outcome
 		state   outbox.State
@@ -156,7 +156,8 @@ func TestWhatBecomesOfAnAttempt(t *testing.T) {
 	}{
 		{name: "done", outcome: outbox.Outcome{Verdict: outbox.Done}, state: outbox.Sent},
 		{name: "in doubt waits for its receipt", outcome: outbox.Outcome{Verdict: outbox.InDoubt}, state: outbox.Doubt, wait: time.Minute},
-		{name: "in doubt again is for a person", resent: true, outcome: outbox.Outcome{Verdict: outbox.InDoubt}, state: outbox.Failed},
+		{name: "in doubt again waits again", resends: outbox.MaxResends - 1, outcome: outbox.Outcome{Verdict: outbox.InDoubt}, state: outbox.Doubt, wait: time.Minute},
+		{name: "in doubt to the last is for a person", resends: outbox.MaxResends, outcome: outbox.Outcome{Verdict: outbox.InDoubt}, state: outbox.Failed},
 		{name: "will never arrive", outcome: outbox.Outcome{Verdict: outbox.GiveUp}, state: outbox.Failed},
 		{name: "a verdict nobody knows", outcome: outbox.Outcome{Verdict: "perhaps"}, state: outbox.Failed},
 		{name: "no carrier", kind: "fax", state: outbox.Failed},
@@ -176,7 +177,7 @@ func TestWhatBecomesOfAnAttempt(t *testing.T) {
 			if tt.kind == "" {
 				tt.kind = outbox.SendMessage
 			}
-			r := &rows{list: []outbox.Row{{ID: "o1", Kind: tt.kind, Tries: tt.tries, Resent: tt.resent, ThreadID: "th"}}}
+			r := &rows{list: []outbox.Row{{ID: "o1", Kind: tt.kind, Tries: tt.tries, Resends: tt.resends, ThreadID: "th"}}}
 			log, settled := carry(t, r, carrier(func(ctx context.Context, _ outbox.Row) outbox.Outcome {
 				if _, ok := ctx.Deadline(); !ok {
 					t.Error("an attempt has no deadline")

@@ -28,13 +28,13 @@ func insertOutbox(ctx context.Context, tx db.Tx, r outbox.Row) error {
 }
 
 const outboxColumns = `seq, id, lane, kind, origin, idempotency_key, contact_id, thread_id, turn_id, epoch, payload, state, tries,
-	resent, due_at, expires_at, created_at`
+	resends, due_at, expires_at, created_at`
 
 func scanOutbox(row db.Scanner) (outbox.Row, error) {
 	var r outbox.Row
 	var due, expires, created db.Time
 	err := row.Scan(&r.Seq, &r.ID, &r.Lane, &r.Kind, &r.Origin, &r.Key, &r.ContactID, &r.ThreadID, &r.TurnID, &r.Epoch,
-		db.JSON{V: &r.Payload}, &r.State, &r.Tries, &r.Resent, &due, &expires, &created)
+		db.JSON{V: &r.Payload}, &r.State, &r.Tries, &r.Resends, &due, &expires, &created)
 	r.DueAt, r.ExpiresAt, r.CreatedAt = due.Time, expires.Time, created.Time
 	return r, err
 }
@@ -145,8 +145,8 @@ func nothing(db.Scanner) error { return nil }
 
 // begin marks a row as started, or puts it aside. A row that is still marked as
 // sending when its mark runs out was started by someone who could not note the
-// outcome: it is in doubt, and what was sent twice already is not sent a third
-// time but shown to a person. A row that another node marked meanwhile is that node's.
+// outcome: it is in doubt. What was sent again as often as that may happen is
+// shown to a person instead. A row that another node marked meanwhile is that node's.
 func begin(ctx context.Context, tx db.Tx, r outbox.Row, speak drivers, now, real time.Time) (outbox.Row, bool, error) {
 	tries, was := r.Tries, r.State
 	state, err := admit(ctx, tx, r, speak, now)
@@ -154,16 +154,19 @@ func begin(ctx context.Context, tx db.Tx, r outbox.Row, speak drivers, now, real
 		return r, false, err
 	}
 	unknown := r.State != outbox.Queued
-	if unknown && r.Resent && state == outbox.Sending {
+	if unknown && r.Resends == outbox.MaxResends && state == outbox.Sending {
 		state = outbox.Failed
 	}
-	r.Resent, r.State = r.Resent || unknown, state
+	if unknown && state == outbox.Sending {
+		r.Resends++
+	}
+	r.State = state
 	r.Tries++
 	n, err := db.Changed(ctx, tx, "mark effect",
-		"UPDATE outbox SET state = $2, tries = $3, resent = $4, due_at = $5 WHERE id = $1 AND state = $6 AND tries = $7",
-		r.ID, string(state), r.Tries, r.Resent, db.At(real.Add(outbox.CarryTime+outbox.DoubtWait)), string(was), tries)
+		"UPDATE outbox SET state = $2, tries = $3, resends = $4, resent = $5, due_at = $6 WHERE id = $1 AND state = $7 AND tries = $8",
+		r.ID, string(state), r.Tries, r.Resends, r.Resends > 0, db.At(real.Add(outbox.CarryTime+outbox.DoubtWait)), string(was), tries)
 	if err == nil && n > 0 && state == outbox.Failed {
-		err = givenUp(ctx, tx, r, outbox.Outcome{Detail: "sent twice, and no receipt came"}, now)
+		err = givenUp(ctx, tx, r, outbox.Outcome{Detail: "sent again and again, and no receipt came"}, now)
 	}
 	return r, n > 0 && state == outbox.Sending, err
 }

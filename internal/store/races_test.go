@@ -251,7 +251,7 @@ func TestASettlementThatComesTooLateChangesNothing(t *testing.T) {
 	slow, _ := a.send(noon, noon)
 	after := noon.Add(outbox.CarryTime + outbox.DoubtWait + time.Second)
 	again, sent := b.send(noon, after)
-	if !cmp.Equal(sent, []string{"o1"}) || !again[0].Resent {
+	if !cmp.Equal(sent, []string{"o1"}) || again[0].Resends != 1 {
 		t.Fatalf("sent %v, want the row once more", sent)
 	}
 	for _, state := range []outbox.State{outbox.Failed, outbox.Queued, outbox.Sent} {
