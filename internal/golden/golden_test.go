@@ -1,0 +1,42 @@
+package golden_test
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ratiba/ratiba/internal/golden"
+)
+
+// TestGoldenConversations replays every script. What a conversation was is
+// shown when it went wrong.
+func TestGoldenConversations(t *testing.T) { //nolint:tparallel // the share is summed when the group is done
+	t.Parallel()
+	scripts, err := golden.Load(os.DirFS("."), "scripts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var seen golden.Edges
+	var turns, tier0 int
+	t.Run("scripts", func(t *testing.T) {
+		for _, s := range scripts {
+			t.Run(s.ID, func(t *testing.T) {
+				t.Parallel()
+				var log strings.Builder
+				r, err := golden.Play(t.Context(), s, t.TempDir(), &seen, &log)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.Faults) > 0 {
+					t.Errorf("%s: %s\n%s\n%s\n%s", s.ID, s.About, strings.Join(r.Faults, "\n"), r.Talk, log.String())
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				turns, tier0 = turns+r.Turns, tier0+r.Tier0
+			})
+		}
+	})
+	t.Logf("%d scripts, %d customers' turns, %.1f %% without a model", len(scripts), turns, 100*float64(tier0)/float64(max(turns, 1)))
+}
