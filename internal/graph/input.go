@@ -79,7 +79,8 @@ type Input struct {
 	Confirmed          bool              `json:"confirmed,omitempty"` // a yes that answers the pending confirmation
 	Choice             string            `json:"choice,omitempty"`    // id of what was tapped
 	Number             int               `json:"number,omitempty"`    // a bare number typed alone: the third of a list
-	Name               string            `json:"name,omitempty"`      // what the person calls themselves
+	Name               string            `json:"name,omitempty"`      // what the person calls themselves, or with ForOther another
+	ForOther           bool              `json:"for_other,omitempty"` // for somebody else: Name is theirs
 	Phone              string            `json:"phone,omitempty"`     // E.164, typed or shared as a card
 	AnyStaff           bool              `json:"any_staff,omitempty"` // "anyone", "yeyote"
 	AboutBot           bool              `json:"about_bot,omitempty"` // asks whether it is human

@@ -19,7 +19,7 @@ func (r *run) stepsTurn(ctx context.Context) error {
 	start := r.e.cfg.Clock.Now()
 	r.th.Language = r.in.Language
 	r.contact.Language = r.in.Language
-	if r.contact.Name == "" {
+	if r.contact.Name == "" && !r.in.ForOther {
 		r.contact.Name = r.in.Name
 	}
 	if r.contact.Payer() == "" {

@@ -66,6 +66,7 @@ func read(req Request) *reading {
 	r.entities()
 	r.staff()
 	r.name()
+	r.other()
 	if r.onlyNamed() {
 		r.in.Language, r.in.LanguageConfidence = spoken("", 0, r.req)
 	}

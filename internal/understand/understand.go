@@ -87,6 +87,7 @@ type Expect struct {
 	Slots   []string         // what was asked for: SlotTime, KindService, SlotConfirm, ...
 	Choices []message.Choice // what was offered, in the order it was shown
 	Yes     string           // id of the choice that says yes to what is to be confirmed, "" for none
+	Other   bool             // what is asked for is for somebody else, whose name an answer gives
 	About   graph.When       // the day and time being talked about, for "same time next week"
 }
 

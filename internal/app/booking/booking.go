@@ -86,7 +86,7 @@ func expect(texts *wording.Catalogue) func(string, json.RawMessage) understand.E
 		if err := json.Unmarshal(raw, &s); err != nil {
 			return understand.Expect{}
 		}
-		e := understand.Expect{Intent: flow.Expects(graph.Name(node)), About: s.About()}
+		e := understand.Expect{Intent: flow.Expects(graph.Name(node)), About: s.About(), Other: s.Want.Other}
 		if s.Asked != "" {
 			e.Slots = []string{s.Asked}
 		}

@@ -73,6 +73,10 @@ func answer(i in) out {
 		return onward(s, Back, says...)
 	}
 	switch {
+	case midway && wantsAlso(i):
+		also := i.Input.Entities[kindService].ID
+		s.Then = append(s.Then, also)
+		return onward(s, Back, say(i, "then.noted", facts{"Service": about(i).serviceName(also)}))
 	case tapped(i) == tapHuman:
 		o := onward(s, Back)
 		o.State.Repeat = false
@@ -117,6 +121,12 @@ func answerTo(i in) graph.Say {
 	if b.Address != "" && len(b.Parking) > 0 && says(i.Input.Text, "parking", "where to park", "can i park", "maegesho", "kuegesha") {
 		return b.whereabouts(i)
 	}
+	if asksLength(i.Input.Text) {
+		return b.lengthAnswer(i)
+	}
+	if asksWho(i.Input.Text) {
+		return b.whoAnswer(i)
+	}
 	switch i.Input.Topic {
 	case "price":
 		if sv, ok := b.service(serviceMeant(i)); ok {
@@ -126,7 +136,7 @@ func answerTo(i in) graph.Say {
 	case "services":
 		return say(i, "answer.services", facts{"Services": priceList(b, nil)})
 	case "hours":
-		return say(i, "answer.hours", facts{"Lines": b.week()})
+		return b.hoursAnswer(i)
 	case "location":
 		if b.Address != "" {
 			return b.whereabouts(i)

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -52,6 +53,13 @@ func collect(i in) out {
 	s.Spent = true
 	if s.changing() {
 		s = s.settle()
+	}
+	if sameAgain(i.Input.Text) {
+		again, read, ok := s.lastTime(i)
+		if !ok {
+			return out{State: i.State, Reads: []graph.Call{read}}
+		}
+		s = again
 	}
 	heard := s.takeTap(i, tapped(i))
 	asked := s.At == Collect
@@ -140,6 +148,12 @@ func (s *State) takeChange(text string) bool {
 	return true
 }
 
+// noName are words of which no name is made: "it is my mother's" is none.
+var noName = []string{ //nolint:gochecknoglobals // a constant table.
+	"my", "his", "her", "their", "it", "its", "it's", "is", "the", "for", "of", "i", "me", "you", "we", "want", "please", "what", "why", "who", "how",
+	"ni", "ya", "wa", "kwa", "yangu", "wangu", "yake", "mimi", "nataka", "naomba", "sijui", "gani", "nini", "nani", "bado", "kwani",
+}
+
 // plainName takes an answer to "what is your name" as it stands when it looks
 // like one: a few words of letters.
 func plainName(i in) string {
@@ -152,6 +166,11 @@ func plainName(i in) string {
 	}
 	if in := i.Input.Intent; in != graph.Unknown && in != graph.Book {
 		return ""
+	}
+	for word := range strings.FieldsSeq(strings.ToLower(text)) {
+		if slices.Contains(noName, word) {
+			return ""
+		}
 	}
 	return text
 }
@@ -195,7 +214,7 @@ func next(i in, s State, missed bool) out {
 		return question(askService, whichService(i, s, b))
 	}
 	if s.Picked != nil {
-		if s.Want.Name == "" && i.Facts.Contact.Name == "" {
+		if s.name(i) == "" {
 			s.Around = b.civil(s.Picked.Start)
 			return question(askName, say(i, "ask.name", facts{"Service": b.serviceName(s.Want.Service), "Start": s.Picked.Start}))
 		}

@@ -94,7 +94,7 @@ func nodes() []node {
 		{Name: Settled, Edges: edges(Back, PaymentFailed, Confirmed, PaidTooLate, Refund), Step: settled},
 		{Name: PaidTooLate, Edges: edges(Offering, Back), Step: paidTooLate},
 		{Name: Refund, Edges: edges(Back), Step: refund},
-		{Name: Confirmed, Edges: edges(Closed), Step: confirmed},
+		{Name: Confirmed, Edges: edges(Closed, Collect), Step: confirmed},
 		{Name: HoldExpired, Edges: edges(HoldExpired, Collect, LetGo, Back), Step: holdExpired},
 		{Name: LetGo, Edges: edges(LetGo, Closed), Step: letGo},
 		{Name: MovePick, Edges: edges(MovePick, MoveWhen, Greet), Step: movePick},

@@ -2,7 +2,10 @@ package flow
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ratiba/ratiba/internal/app/booking/calendar"
 	"github.com/ratiba/ratiba/internal/graph"
@@ -21,7 +24,7 @@ func (b business) holdFor() time.Duration {
 
 // name returns whom the booking is for.
 func (s State) name(i in) string {
-	if s.Want.Name != "" {
+	if s.Want.Name != "" || s.Want.Other {
 		return s.Want.Name
 	}
 	return i.Facts.Contact.Name
@@ -142,8 +145,23 @@ func (s *State) confirmAnswer(i in) (o out, done bool) {
 		}
 		return o, false
 	}
+	if name := plainName(i); i.Input.Intent == graph.Unknown && name != s.name(i) && isTitled(name) {
+		slot := s.Hold.Slot
+		s.Want.Name, s.Picked = name, &slot // a name by itself, after it was shown: the right one
+		return onward(*s, Collect), true
+	}
 	question := s.summary(i, about(i))
 	return lostAt(i, question, *s), true
+}
+
+// isTitled reports whether every word begins as names do.
+func isTitled(name string) bool {
+	for word := range strings.FieldsSeq(name) {
+		if r, _ := utf8.DecodeRuneInString(word); !unicode.IsUpper(r) {
+			return false
+		}
+	}
+	return name != ""
 }
 
 // lostAt repeats a question that carries state of its own.
@@ -241,7 +259,13 @@ func confirmed(i in) out {
 	if s.Credit != nil && s.Credit.BookingID != d.BookingID {
 		admins = "admin.booked_with_credit"
 	}
-	o := rest(i, s.settle(), Closed, say(i, key, f), toAdmins(i, admins, f))
+	told := []graph.Say{say(i, key, f), toAdmins(i, admins, f)}
+	var o out
+	if after, more := s.after(b); more && !d.Late {
+		o = onward(after, Collect, append(told, say(i, "then.next", facts{"Service": b.serviceName(after.Want.Service)}))...)
+	} else {
+		o = rest(i, s.settle(), Closed, told...)
+	}
 	o.Timers = []graph.Timer{{Name: timerHold}, {Name: timerRetry}}
 	return o
 }

@@ -79,8 +79,12 @@ func (s State) instead(i in, sh shelf, why string, slots []calendar.Slot) out {
 		return onward(s, sh.ask, say(i, why, s.offerFacts(i)))
 	}
 	slots = inOrder(slots)
+	sorry := say(i, why, s.offerFacts(i))
+	if !slices.ContainsFunc(slots, func(slot calendar.Slot) bool { return slot.StaffID == s.Want.Staff }) {
+		s.Want.Staff = "" // who was asked for is not among them
+	}
 	s.Offer = &Offer{Slots: slots}
-	return s.show(i, sh, "offer.instead", slots, false, say(i, why, s.offerFacts(i)))
+	return s.show(i, sh, "offer.instead", slots, false, sorry)
 }
 
 // inOrder puts starts, which come nearest first, in the order of time.

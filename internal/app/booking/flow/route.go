@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -79,8 +80,8 @@ func payCancel(s State) bool { return s.At == DropConfirm && s.Pay != nil }
 // routeIntent follows what is said beside the answer that was asked for.
 func routeIntent(i in) graph.Name {
 	s, in := i.State, i.Input
-	if in.Confidence < harmless {
-		return ""
+	if to := routeWords(i); to != "" || in.Confidence < harmless {
+		return to
 	}
 	switch in.Intent {
 	case graph.Question:
@@ -102,6 +103,22 @@ func routeIntent(i in) graph.Name {
 			return routeChange(i)
 		}
 	case graph.Affirm, graph.Deny, graph.Human, graph.Unknown:
+	}
+	return ""
+}
+
+// routeWords follows what this app's own words say beyond the platform's intents.
+func routeWords(i in) graph.Name {
+	s, in := i.State, i.Input
+	switch {
+	case s.booking() && givesUp(in.Text):
+		return LetGo
+	case !s.midway() && sameAgain(in.Text):
+		return Collect
+	case s.Hold != nil && s.booking() && wantsAlso(i):
+		return Answer
+	case (asksLength(in.Text) || asksWho(in.Text)) && slices.Contains([]graph.Intent{graph.Question, graph.Book, graph.Unknown}, in.Intent):
+		return Answer
 	}
 	return ""
 }

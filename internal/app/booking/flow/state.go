@@ -35,6 +35,7 @@ type State struct { //nolint:recvcheck // see above
 	Ask    *Ask           `json:"ask,omitempty"`   // the exact calls a yes would make
 	Pay    *Pay           `json:"pay,omitempty"`   // the last prompt that went out
 	Credit *Credit        `json:"credit,omitempty"`
+	Then   []string       `json:"then,omitempty"` // services to book after this one
 	Done   *Done          `json:"done,omitempty"` // what a confirmation of this turn is about
 	Gone   []string       `json:"gone,omitempty"` // bookings given up after a prompt had gone out
 
@@ -48,6 +49,7 @@ type Want struct {
 	Services []string `json:"services,omitempty"` // candidates that fit equally well
 	Staff    string   `json:"staff,omitempty"`    // "" is any
 	Name     string   `json:"name,omitempty"`
+	Other    bool     `json:"other,omitempty"` // it is for somebody else, whose name is asked for
 	When     When     `json:"when"`
 }
 
@@ -219,12 +221,14 @@ func (w When) merge(said graph.When) When {
 // take fills the slots from an input and reports which kinds changed.
 func (s *State) take(i in) (changed bool) {
 	before := s.Want
+	s.Want.Other = s.Want.Other || i.Input.ForOther
 	if e, ok := i.Input.Entities[kindService]; ok {
 		switch {
 		case e.ID != "":
 			s.Want.Service, s.Want.Services = e.ID, nil
 		case len(e.Candidates) > 0 && !slices.Contains(e.Candidates, s.Want.Service):
 			s.Want.Service, s.Want.Services = "", e.Candidates
+			s.queue(i)
 		}
 	}
 	if e, ok := i.Input.Entities[kindStaff]; ok && e.ID != "" {

@@ -151,7 +151,7 @@ func (w *world) read(c graph.Call, now time.Time) graph.Result {
 		a := args[calendar.QueryBookingsArgs](w.t, c)
 		out := calendar.Bookings{}
 		for _, b := range w.bookings {
-			if b.ContactID == a.ContactID && (a.BookingID == b.ID || a.BookingID == "" && takes(b, now)) {
+			if b.ContactID == a.ContactID && (a.BookingID == b.ID || a.BookingID == "" && (a.Past || takes(b, now))) {
 				out.Bookings = append(out.Bookings, *b)
 			}
 		}
