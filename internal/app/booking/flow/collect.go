@@ -65,6 +65,9 @@ func collect(i in) out {
 	asked := s.At == Collect
 	changed := s.take(i)
 	if changed {
+		if s.Picked != nil && i.Input.When.Empty() {
+			s.Want.When = about(i).civil(s.Picked.Start) // with somebody else, at the same time
+		}
 		s.Picked = nil
 	}
 	switch {
@@ -78,6 +81,9 @@ func collect(i in) out {
 	case asked && s.Asked == askName && s.Want.Name == "" && !changed && !heard:
 		s.Want.Name = plainName(i)
 		heard = s.Want.Name != ""
+		if heard && i.Input.Phone != "" {
+			s.Payer = i.Input.Phone
+		}
 	}
 	if asked && !heard && !changed && s.Want.Name == i.State.Want.Name {
 		return next(i, s, true)
@@ -158,6 +164,9 @@ var noName = []string{ //nolint:gochecknoglobals // a constant table.
 // like one: a few words of letters.
 func plainName(i in) string {
 	text := strings.Join(strings.Fields(i.Input.Text), " ")
+	if i.Input.Phone != "" { // "Amina Hassan, 0722 333444"
+		text = strings.Trim(text, " +-,;:.0123456789()")
+	}
 	letters := strings.IndexFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune(" .'’-", r)
 	}) < 0

@@ -119,6 +119,10 @@ func routeWords(i in) graph.Name {
 		return Answer
 	case (asksLength(in.Text) || asksWho(in.Text)) && slices.Contains([]graph.Intent{graph.Question, graph.Book, graph.Unknown}, in.Intent):
 		return Answer
+	case (in.Intent == graph.Unknown || in.Confidence < harmless) && in.Answer == "" && strings.Contains(in.Text, "?"):
+		if _, known := faq(i, about(i)); known {
+			return Answer
+		}
 	}
 	return ""
 }
