@@ -29,7 +29,7 @@ func (e *edges) take(from, to graph.Name) {
 }
 
 // Missing lists the edges of a diagram that no script has taken, sorted.
-func (e *Edges) Missing(diagram string) (missing []string, all int) {
+func (e *Edges) Missing(diagram string) (missing []string) {
 	e.edges.mu.Lock()
 	defer e.edges.mu.Unlock()
 	for line := range strings.SplitSeq(diagram, "\n") {
@@ -37,13 +37,12 @@ func (e *Edges) Missing(diagram string) (missing []string, all int) {
 		if !strings.Contains(line, "-->") || strings.Contains(line, "[*]") {
 			continue
 		}
-		all++
 		if !e.edges.seen[line] {
 			missing = append(missing, line)
 		}
 	}
 	sort.Strings(missing)
-	return missing, all
+	return missing
 }
 
 // watchedFlow notes the edges its steps take. It belongs to one world, whose

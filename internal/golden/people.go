@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ratiba/ratiba/internal/contact"
+	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/message"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
@@ -19,12 +20,14 @@ type people struct {
 	shown   map[string][]message.Choice // what may be tapped: of all messages, the newest first
 	prompts []payment.Attempt           // payment prompts, oldest first
 	sent    int
+	// contacts are who these people are to the business, once they have heard from it.
+	contacts map[string]ids.ContactID
 }
 
 func newPeople(admins []string) *people {
 	p := &people{
 		phones: map[string]string{"customer": "+254700000001", "customer2": "+254700000002"},
-		heard:  map[string][]message.Outbound{}, shown: map[string][]message.Choice{},
+		heard:  map[string][]message.Outbound{}, shown: map[string][]message.Choice{}, contacts: map[string]ids.ContactID{},
 	}
 	for i, phone := range admins {
 		name := "admin"
@@ -37,9 +40,10 @@ func newPeople(admins []string) *people {
 }
 
 // hear takes what was sent to whom it was sent to.
-func (p *people) hear(s outbox.Send) {
+func (p *people) hear(to ids.ContactID, s outbox.Send) {
 	for name, phone := range p.phones {
 		if slices.ContainsFunc(s.To, func(i contact.Identity) bool { return i.Kind == contact.Phone && i.Value == phone }) {
+			p.contacts[name] = to
 			p.heard[name] = append(p.heard[name], s.Out)
 			p.shown[name] = append(choices(s.Out), p.shown[name]...)
 		}
@@ -52,6 +56,16 @@ func choices(m message.Outbound) []message.Choice {
 		out = append(out, s.Rows...)
 	}
 	return out
+}
+
+// prompted returns the last payment prompt that somebody asked for.
+func (p *people) prompted(name string) (payment.Attempt, bool) {
+	for _, a := range slices.Backward(p.prompts) {
+		if a.ContactID == p.contacts[name] {
+			return a, true
+		}
+	}
+	return payment.Attempt{}, false
 }
 
 // says is everything that somebody was told since the last move, as text.

@@ -193,10 +193,10 @@ var amount = regexp.MustCompile(`^\d+$`)
 // pay reports the payer's answer to the last prompt, as the provider's callback
 // does.
 func (p *play) pay(ctx context.Context, m Move) error {
-	if len(p.people.prompts) == 0 {
+	a, ok := p.people.prompted(m.Who)
+	if !ok {
 		return errors.New("there is no payment prompt")
 	}
-	a := p.people.prompts[len(p.people.prompts)-1]
 	o := payment.Outcome{Kind: payment.Success, Amount: a.Amount, Receipt: "SK" + a.ID[len(a.ID)-8:], Phone: a.Phone, CheckoutID: a.CheckoutID, Code: "0"}
 	if m.Verb == Fails {
 		kind, ok := failures[m.Text]

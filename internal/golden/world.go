@@ -192,7 +192,7 @@ func (w *world) carry(ctx context.Context, p *people) (n int, err error) {
 			if err := json.Unmarshal(r.Payload, &send); err != nil {
 				return 0, fmt.Errorf("read message: %w", err)
 			}
-			p.hear(send)
+			p.hear(r.ContactID, send)
 		case payment.EffectPrompt:
 			if err := w.prompt(ctx, r, p); err != nil {
 				return 0, err
