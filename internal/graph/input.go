@@ -96,8 +96,8 @@ type Input struct {
 // Event is something that happened outside the conversation and takes the
 // place of understanding.
 type Event struct {
-	Kind string          `json:"kind"` // payment or timer
-	Name string          `json:"name"` // the timer's name, the payment's outcome
+	Kind string          `json:"kind"` // payment, timer or decided
+	Name string          `json:"name"` // the timer's name, the payment's outcome, the escalation's id
 	Data json.RawMessage `json:"data,omitempty"`
 	At   time.Time       `json:"at"`
 }

@@ -40,9 +40,9 @@ const (
 // Card is what a person is shown when the ladder ends in one. The caller words
 // it; without, the person sees the last message and decides freely.
 type Card struct {
-	Title    string
-	Question string
-	Choices  []Choice // what may be decided by one tap; empty for free text
+	Title    string   `json:"title"`
+	Question string   `json:"question"`
+	Choices  []Choice `json:"choices,omitempty"` // what may be decided by one tap; empty for free text
 }
 
 // Choice is one decision that is offered.
@@ -55,27 +55,27 @@ type Choice struct {
 // model's place and everything the waiting work needs to go on. It holds
 // customer text: it goes to people and is in no log.
 type Escalation struct {
-	ID       string // the same for the same request, so that a repeated step posts no second card
-	Tenant   ids.TenantID
-	Thread   ids.ThreadID
-	Contact  ids.ContactID
-	Turn     ids.TurnID
-	Role     Role
-	TaskID   string
-	Step     string
-	Cause    Cause
-	Card     Card
-	Messages []Message // what the models were shown, instructions aside
+	ID       string        `json:"id"` // the same for the same request, so that a repeated step posts no second card
+	Tenant   ids.TenantID  `json:"tenant_id"`
+	Thread   ids.ThreadID  `json:"thread_id,omitempty"`
+	Contact  ids.ContactID `json:"contact_id,omitempty"`
+	Turn     ids.TurnID    `json:"turn_id,omitempty"`
+	Role     Role          `json:"role"`
+	TaskID   string        `json:"task_id,omitempty"`
+	Step     string        `json:"step,omitempty"`
+	Cause    Cause         `json:"cause"`
+	Card     Card          `json:"card"`
+	Messages []Message     `json:"messages,omitempty"` // what the models were shown, instructions aside
 	// Answer is the best valid answer, nil when there is none, with the tier and
 	// the confidence it was given; Text is the same for free text.
-	Answer     json.RawMessage
-	Text       string
-	Tier       int
-	Confidence float64
-	Schema     json.RawMessage // what a decision has to satisfy; nil for free text
-	Chain      []Attempt
-	Cost       money.Pico
-	At         time.Time
+	Answer     json.RawMessage `json:"answer,omitempty"`
+	Text       string          `json:"text,omitempty"`
+	Tier       int             `json:"tier,omitempty"`
+	Confidence float64         `json:"confidence,omitempty"`
+	Schema     json.RawMessage `json:"schema,omitempty"` // what a decision has to satisfy; nil for free text
+	Chain      []Attempt       `json:"chain,omitempty"`
+	Cost       money.Pico      `json:"cost_pico"`
+	At         time.Time       `json:"at"`
 }
 
 // Escalations are where people decide: a chat channel, the dashboard's queue.

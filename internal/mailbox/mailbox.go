@@ -49,6 +49,9 @@ const (
 	ReceiptFailed = "receipt_failed"
 	Resume        = "resume"
 	Missed        = "missed" // a payment's outcome that waited under a human who closed the chat
+	// Decided is a person's decision in a model's place: Name is the escalation,
+	// Data the llm.Decision.
+	Decided = "decided"
 )
 
 // Item is one thing that waits: a message or an event.

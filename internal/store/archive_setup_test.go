@@ -148,7 +148,23 @@ func (b *bundle) booked() *turn.Commit {
 		Phone: zawadi, Status: payment.Succeeded, Receipt: "SFF6XYZ123", CreatedAt: noon, SettledAt: noon,
 	})
 	b.called(hers.Thread.ID, hers.TurnID, "Karibu Zawadi Kiprono")
+	b.asked(llm.Escalation{
+		ID: "esc-1", Contact: hers.Contact.ID, Role: llm.ProcedureStep, Cause: llm.CauseUnsure, At: noon,
+		Card: llm.Card{Title: "Refund?", Question: "Zawadi Kiprono wants her money back"}, Messages: []llm.Message{{Role: llm.User, Content: asks}},
+	}, llm.Decision{Text: "give it to Zawadi Kiprono", By: "Kamau", At: noon})
 	return hers
+}
+
+// asked is an escalation that was decided and that nothing waited for.
+func (b *bundle) asked(e llm.Escalation, d llm.Decision) {
+	b.t.Helper()
+	_, err := b.PostEscalation(b.t.Context(), e, false, noon)
+	if err == nil {
+		_, _, err = b.Decide(b.t.Context(), e.ID, d, store.Tap{}, noon)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 func (b *bundle) called(th ids.ThreadID, turnID ids.TurnID, answer string) {

@@ -36,7 +36,7 @@ func (t *Tenant) merge(ctx context.Context, tx db.Tx, a, b ids.ContactID, now ti
 	if err := mergeMailboxes(ctx, tx, string(KeyOf(younger)), string(KeyOf(older)), now); err != nil {
 		return a, err
 	}
-	for _, table := range []string{"contact_identities", "payment_attempts", "tasks"} {
+	for _, table := range []string{"contact_identities", "payment_attempts", "tasks", "escalations"} {
 		if err := db.Exec(ctx, tx, "move "+table, "UPDATE "+table+" SET contact_id = $2 WHERE contact_id = $1",
 			string(younger), string(older)); err != nil {
 			return a, err
@@ -67,6 +67,7 @@ func mergeMailboxes(ctx context.Context, tx db.Tx, from, to string, now time.Tim
 			WHERE mailbox_key = $1 AND closed_at IS NULL`, []any{from, db.At(now)}},
 		{"drop the thread's timers", "DELETE FROM timers WHERE mailbox_key = $1 AND scope <> ''", []any{from}},
 		{"move timers", "UPDATE timers SET mailbox_key = $2 WHERE mailbox_key = $1", []any{from, to}},
+		{"move what waits for people", "UPDATE escalations SET mailbox_key = $2 WHERE mailbox_key = $1 AND state = 'open'", []any{from, to}},
 		{"move what waits", "UPDATE inbox SET mailbox_key = $2 WHERE mailbox_key = $1 AND done_at IS NULL", []any{from, to}},
 		{"empty mailbox", "UPDATE mailboxes SET due_at = NULL, wake_seq = wake_seq + 1 WHERE key = $1", []any{from}},
 	} {

@@ -49,6 +49,9 @@ func kept() []db.Selection {
 			"id", "subject", "provider", "reference", "account", "amount", "currency", "phone", "status", "outcome", "receipt", "surplus",
 			"created_at", "sent_at", "settled_at",
 		}},
+		{Table: "escalations", Where: "contact_id = $1 OR thread_id IN " + theirThreads, Columns: []string{
+			"id", "role", "cause", "asked", "state", "decision", "decided_by", "decided_at", "created_at",
+		}},
 		{Table: "llm_calls", Where: inTheirTalk, Columns: []string{
 			"id", "role", "thread_id", "provider", "model", "prompt_version", "cost_pico", "outcome", "answer", "at",
 		}},

@@ -247,6 +247,7 @@ func (e *eraser) conversation(c string) {
 	e.do("tool_calls", "UPDATE tool_calls SET args = $2, result = NULL, digest = '' WHERE "+inTheirTalk, c, erased(nil))
 	e.do("llm_calls", "UPDATE llm_calls SET answer = '', request_hash = '' WHERE "+inTheirTalk, c)
 	e.do("tasks", "UPDATE tasks SET detail = $2 WHERE contact_id = $1 OR thread_id IN "+theirThreads, c, Erased)
+	e.escalations(c)
 	e.do("turns", "UPDATE turns SET inputs = $2, digest = '' WHERE id IN "+theirTurns, c, turn.ErasedInputs)
 	e.do("timers", "DELETE FROM timers WHERE "+inTheirBox, c)
 	e.do("mailboxes", `UPDATE mailboxes SET due_at = NULL, lease_token = '', lease_until = NULL, wake_seq = wake_seq + 1

@@ -73,6 +73,8 @@ func texts() []text {
 		{"tool_calls", "seq", "args", true, "1 = 1", atDesk},
 		{"tool_calls", "seq", "result", true, "1 = 1", atDesk},
 		{"tasks", "id", "detail", false, "1 = 1", "contact_id = $1"},
+		{"escalations", "id", "asked", true, "state <> 'open'", ""},
+		{"escalations", "id", "decision", true, "1 = 1", ""},
 		{"llm_calls", "id", "answer", false, done, atDesk},
 		{"conversation_threads", "id", "state", true, "closed_at IS NOT NULL", ""},
 		{"conversation_threads", "id", "handoff", true, "closed_at IS NOT NULL", ""},

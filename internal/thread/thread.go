@@ -55,6 +55,9 @@ type Handoff struct {
 	// Missed are payment events that came under the human; the graph gets them
 	// at hand-back.
 	Missed []json.RawMessage `json:"missed,omitempty"`
+	// Decided are decisions that came under the human, by escalation; the graph
+	// gets them at hand-back.
+	Decided map[string]json.RawMessage `json:"decided,omitempty"`
 }
 
 // Thread is one piece of business with one contact.

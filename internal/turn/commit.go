@@ -63,6 +63,8 @@ func (r *run) decide(ctx context.Context) error {
 		r.paymentCheck()
 	case pathTimer:
 		return r.timerTurn(ctx)
+	case pathDecided:
+		return r.decidedTurn(ctx)
 	case pathExpired:
 		r.expire()
 	case pathUndelivered:

@@ -250,7 +250,7 @@ func (r *run) handOver(ctx context.Context, h graph.Handover) error {
 	r.th.Pending = nil
 	next := &thread.Handoff{Code: r.freeCode(), Signal: h.Signal, Detail: h.Detail, Since: r.now, Number: r.number()}
 	if last := r.th.Handoff; last != nil {
-		next.Missed = last.Missed // the graph has not heard of these yet
+		next.Missed, next.Decided = last.Missed, last.Decided // the graph has not heard of these yet
 	}
 	r.th.Handoff = next
 	r.after(func() { r.log(ctx, slogInfo, "handoff.triggered", attr("signal", h.Signal), attr("detail", h.Detail)) })
@@ -307,7 +307,7 @@ const codeDraws = 100
 // resumeTurn is the one turn after a hand-back: the customer hears that the
 // assistant is back, and the graph gets what happened meanwhile.
 func (r *run) resumeTurn(ctx context.Context) error {
-	missed := r.th.Handoff.Missed
+	missed, decided := r.th.Handoff.Missed, r.th.Handoff.Decided
 	for _, a := range r.snap.Withdrawn { // back to the confirmation
 		missed = append(missed, encode(payment.Settled{AttemptID: a.ID, Subject: a.Subject, Kind: payment.Rejected}))
 	}
@@ -321,7 +321,7 @@ func (r *run) resumeTurn(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return r.stepHeld(ctx, decided)
 }
 
 func transcript(lines []Line) string {

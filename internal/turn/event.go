@@ -198,9 +198,10 @@ func (r *run) timerTurn(ctx context.Context) error {
 }
 
 // expire closes a thread nobody went on with and gives back what it held. The
-// time to live does not run under a human or while a payment is open.
+// time to live does not run under a human, while a payment is open, or while
+// people are asked to decide.
 func (r *run) expire() {
-	if r.before.Driver != thread.AgentDriving || r.snap.PaymentOpen {
+	if r.before.Driver != thread.AgentDriving || r.snap.PaymentOpen || r.asked() {
 		r.armTTL()
 		return
 	}

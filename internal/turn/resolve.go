@@ -39,6 +39,7 @@ const (
 	pathUnreadable               // the thread's state is of a version this build cannot read
 	pathSlow                     // writes faster than anyone reads: told so, stored
 	pathMissed                   // a payment that came under a human who then closed the chat
+	pathDecided                  // a person decided what a model was not sure of
 )
 
 // resolve says what the batch is, given who writes and who drives.
@@ -90,6 +91,10 @@ func (r *run) resolveEvent(e *mailbox.Event) path {
 		return pathTimer
 	case e.Kind == mailbox.Resume && r.before.Driver == thread.Resumed:
 		return pathResume
+	case e.Kind == mailbox.Decided && r.unreadable != nil && r.before.Driver == thread.AgentDriving:
+		return pathUnreadable
+	case e.Kind == mailbox.Decided:
+		return pathDecided
 	}
 	return pathNothing
 }

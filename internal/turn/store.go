@@ -170,11 +170,14 @@ type Posted struct {
 	Dedupe  string
 }
 
-// Names of the events and timers the platform itself posts; an attempt's id
-// follows.
+// Names of the events and timers the platform itself posts; the id of an
+// attempt, or of an escalation, follows.
 const (
 	PaymentAttempt = "attempt:"
 	PaymentCheck   = "payment_check:"
+	// Undecided and an escalation's id name the timer that tells a thread that
+	// nobody decided in time.
+	Undecided = "undecided:"
 )
 
 // Signals about a classifier that the turn itself can see.
