@@ -15,10 +15,13 @@ import (
 //	/d360/messages, /d360/media, /d360/{media-id}                                 360dialog
 //	/daraja/oauth/v1/generate, /daraja/mpesa/stkpush/v1/processrequest,
 //	/daraja/mpesa/stkpushquery/v1/query                                           Daraja
+//	/slack/api/chat.postMessage, .../chat.update, .../chat.postEphemeral,
+//	.../auth.test                                                                 Slack
 func (s *Sim) routes(life context.Context) http.Handler {
 	mux := http.NewServeMux()
 	s.whatsapp.Routes(mux)
 	s.daraja.Routes(mux)
+	s.slack.Routes(mux)
 	mux.HandleFunc("GET /sim/tenants", face.Handle(s.faceTenants))
 	mux.HandleFunc("GET /sim/clock", face.Handle(s.faceClock))
 	mux.HandleFunc("POST /sim/clock/advance", face.Handle(s.faceAdvance))
@@ -33,6 +36,7 @@ func (s *Sim) routes(life context.Context) http.Handler {
 		page := http.StripPrefix("/sim", s.cfg.Page)
 		mux.Handle("GET /sim/{$}", page)
 		mux.Handle("GET /sim/assets/", page)
+		mux.Handle("GET /sim/slack/{$}", page)
 	}
 	mux.HandleFunc("/sim/", func(w http.ResponseWriter, _ *http.Request) {
 		face.Fail(w, fault.E(fault.NotFound, "The simulator has nothing at this address with this method."))

@@ -1,6 +1,6 @@
 // Package sim is the outside world of a Ratiba installation, simulated: the
-// WhatsApp Business Platform with its phones, Safaricom's Daraja, and the JSON
-// face by which people, pages and tests act on both.
+// WhatsApp Business Platform with its phones, Safaricom's Daraja, a workspace on
+// Slack, and the JSON face by which people, pages and tests act on them.
 //
 // The product reaches it over real HTTP in the providers' own formats and
 // cannot tell the difference. The same Sim serves `ratiba demo` (one process),
@@ -25,6 +25,7 @@ import (
 	"github.com/ratiba/ratiba/internal/sim/courier"
 	"github.com/ratiba/ratiba/internal/sim/daraja"
 	"github.com/ratiba/ratiba/internal/sim/journal"
+	"github.com/ratiba/ratiba/internal/sim/slack"
 	"github.com/ratiba/ratiba/internal/sim/whatsapp"
 )
 
@@ -40,6 +41,8 @@ type (
 	Template = whatsapp.Template
 	// Shortcode is an M-Pesa pay bill or till number.
 	Shortcode = daraja.Shortcode
+	// SlackApp is the bot's app on Slack.
+	SlackApp = slack.App
 )
 
 // The providers of a Number.
@@ -73,6 +76,7 @@ type Config struct {
 	Templates       []Template
 	Tenants         []Tenant
 	MpesaShortcodes []Shortcode
+	Slack           SlackApp // refuses every token while it has none
 
 	// Advance moves the product's clock; nil refuses POST /sim/clock/advance.
 	Advance func(ctx context.Context, by time.Duration) error
@@ -105,6 +109,7 @@ type Sim struct {
 	journal  *journal.Journal
 	whatsapp *whatsapp.Simulator
 	daraja   *daraja.Simulator
+	slack    *slack.Simulator
 	handler  http.Handler
 	end      context.CancelFunc // of long polls and streams
 
@@ -125,7 +130,7 @@ func New(cfg Config) (*Sim, error) {
 		courier: courier.New(courier.Config{Client: cfg.HTTPClient, Backoff: cfg.Backoff, Logger: cfg.Logger}),
 		journal: journal.New(cfg.Clock, cfg.JournalEntries),
 	}
-	var waErr, mpesaErr error
+	var waErr, mpesaErr, slackErr error
 	s.whatsapp, waErr = whatsapp.New(whatsapp.Config{
 		Clock: cfg.Clock, Real: cfg.Real, Courier: s.courier, Journal: s.journal,
 		Numbers: cfg.Numbers, Templates: cfg.Templates, WindowMode: cfg.WindowMode, StatusDelay: cfg.StatusDelay,
@@ -135,7 +140,8 @@ func New(cfg Config) (*Sim, error) {
 		Clock: cfg.Clock, Real: cfg.Real, Courier: s.courier, Journal: s.journal,
 		Shortcodes: cfg.MpesaShortcodes, PromptLife: cfg.PromptLife, RepeatCallbacks: cfg.RepeatCallbacks,
 	})
-	if err := errors.Join(waErr, mpesaErr); err != nil {
+	s.slack, slackErr = slack.New(slack.Config{Clock: cfg.Real, Courier: s.courier, Journal: s.journal, App: cfg.Slack, Backoff: cfg.Backoff})
+	if err := errors.Join(waErr, mpesaErr, slackErr); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
 	s.SetTenants(cfg.Tenants)

@@ -136,8 +136,8 @@ func (c *Courier) Post(ctx context.Context, l Letter) Answer {
 	if err != nil {
 		return Answer{Attempt: 1, Err: fmt.Errorf("post webhook: %w", withoutAddress(err))}
 	}
-	maps.Copy(req.Header, l.Header)
 	req.Header.Set("Content-Type", "application/json")
+	maps.Copy(req.Header, l.Header)
 	resp, err := c.client.Do(req)
 	if err != nil {
 		return Answer{Attempt: 1, Err: fmt.Errorf("post webhook: %w", withoutAddress(err))}

@@ -35,6 +35,11 @@ const (
 	PromptEnded   Kind = "prompt.ended"     // the payer, the program or the clock decided: Code, Receipt
 	CallbackPost  Kind = "callback.posted"  // a callback for ID; HTTPStatus is the product's answer
 	Queried       Kind = "query.answered"   // a status query for ID: Code
+	CardPosted    Kind = "slack.posted"     // Slack took a message: ID is its ts, Number the channel
+	CardUpdated   Kind = "slack.updated"    // Slack changed message ID
+	Whispered     Kind = "slack.whispered"  // Slack showed Text to the person Phone alone
+	CardRefused   Kind = "slack.refused"    // Slack refused a call: Code
+	TapPosted     Kind = "slack.tapped"     // an interaction on message ID; HTTPStatus is the product's answer
 )
 
 // Silent is the Type of a prompt that ends without a callback.

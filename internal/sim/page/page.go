@@ -1,6 +1,7 @@
-// Package page is the laboratory's one web page: the customer's phone, the
+// Package page is the laboratory's web page: the customer's phone, the
 // admin's phone and the product's event log side by side, with the means to
-// move the clock and to make the outside world fail.
+// move the clock and to make the outside world fail. A second one, below slack/,
+// is the channel in which people decide for models.
 //
 // It is files and nothing else: no build step, no script from elsewhere, no
 // state on the server. The browser talks to the JSON face under /sim/ of the
@@ -59,8 +60,8 @@ func Handler() http.Handler {
 			return
 		}
 		name := strings.TrimPrefix(r.URL.Path, "/")
-		if name == "" {
-			name = "index.html"
+		if name == "" || strings.HasSuffix(name, "/") {
+			name += "index.html"
 		}
 		a, ok := assets[name]
 		if !ok {
