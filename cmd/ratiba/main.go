@@ -2,7 +2,8 @@
 //
 // One binary with sub-commands: demo shows the whole product with a simulated
 // world, serve runs it, sim runs the simulators alone, migrate and tenant
-// prepare an installation, doctor and models look at one. This package reads the
+// prepare an installation, doctor and models look at one, escalations decides
+// what models were not sure of. This package reads the
 // environment, prints and exits; everything else is in internal.
 package main
 
@@ -32,6 +33,8 @@ type cli struct {
 	Models  modelsCmd  `cmd:"" help:"List which models serve which role, and what they cost in the last seven days."`
 	Bench   benchCmd   `cmd:"" help:"Measure the product on this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+
+	Escalations escalationsCmd `cmd:"" help:"What models were not sure of: list, read and decide."`
 }
 
 // world is what commands get from outside.

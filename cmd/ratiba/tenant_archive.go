@@ -23,6 +23,7 @@ type keeper interface {
 	DeleteTenant(ctx context.Context, slug string) error
 	ExportPerson(ctx context.Context, slug string, who contact.Identity, w io.Writer) error
 	ErasePerson(ctx context.Context, slug string, who contact.Identity) (store.Erasure, error)
+	queue
 	Stop() error
 }
 

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/caarlos0/env/v11"
@@ -34,6 +35,9 @@ type Config struct {
 	WhatsApp WhatsApp `yaml:"whatsapp"`
 	Daraja   Daraja   `yaml:"daraja"`
 	Models   Models   `yaml:"models"`
+
+	Slack     Slack     `yaml:"slack"`
+	Operators Operators `yaml:"operators"`
 }
 
 // Database is the PostgreSQL database of an installation of several nodes, or
@@ -62,6 +66,24 @@ type WhatsApp struct {
 // Daraja is how M-Pesa is reached.
 type Daraja struct {
 	URL string `yaml:"url" env:"RATIBA_DARAJA_URL"` // default https://api.safaricom.co.ke
+}
+
+// Slack is where people decide what models are not sure of. Without a channel,
+// here or in a business's definition, they decide in the queue alone.
+type Slack struct {
+	URL string `yaml:"url" env:"RATIBA_SLACK_URL"` // default https://slack.com/api
+	// TokenEnv and SigningSecretEnv name the variables with the bot's token and
+	// the app's signing secret; default SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET.
+	TokenEnv         string `yaml:"token_env" env:"RATIBA_SLACK_TOKEN_ENV"`
+	SigningSecretEnv string `yaml:"signing_secret_env" env:"RATIBA_SLACK_SIGNING_SECRET_ENV"`
+	Channel          string `yaml:"channel" env:"RATIBA_SLACK_CHANNEL"` // of businesses that name none: #name or an id
+}
+
+// Operators are those who run the installation.
+type Operators struct {
+	// TokenEnv names the variable with the bearer token of the operators' HTTP
+	// API; default RATIBA_OPERATOR_TOKEN. Where that is not set there is none.
+	TokenEnv string `yaml:"token_env" env:"RATIBA_OPERATOR_TOKEN_ENV"`
 }
 
 // Models is how language models are reached. Without any, code understands
@@ -112,6 +134,10 @@ func (c Config) withDefaults() Config {
 		{&c.WhatsApp.Dialog360URL, "https://waba-v2.360dialog.io"},
 		{&c.WhatsApp.VerifyTokenEnv, "RATIBA_VERIFY_TOKEN"},
 		{&c.Daraja.URL, "https://api.safaricom.co.ke"},
+		{&c.Slack.URL, "https://slack.com/api"},
+		{&c.Slack.TokenEnv, "SLACK_BOT_TOKEN"},
+		{&c.Slack.SigningSecretEnv, "SLACK_SIGNING_SECRET"},
+		{&c.Operators.TokenEnv, "RATIBA_OPERATOR_TOKEN"},
 		{&c.Models.OpenAI.KeyEnv, "OPENAI_API_KEY"},
 		{&c.Models.Anthropic.KeyEnv, "ANTHROPIC_API_KEY"},
 	} {
@@ -138,6 +164,7 @@ func (c Config) check() error {
 		{"whatsapp.meta_url", c.WhatsApp.MetaURL},
 		{"whatsapp.dialog360_url", c.WhatsApp.Dialog360URL},
 		{"daraja.url", c.Daraja.URL},
+		{"slack.url", c.Slack.URL},
 		{"models.openai.url", c.Models.OpenAI.URL},
 		{"models.anthropic.url", c.Models.Anthropic.URL},
 	} {
@@ -151,11 +178,19 @@ func (c Config) check() error {
 	if n := c.Database.Connections; n < 4 || n > 1000 {
 		errs = append(errs, fmt.Errorf("database.connections: want 4 to 1000, not %d", n))
 	}
+	if ch := c.Slack.Channel; ch != "" && !SlackChannel(ch) {
+		errs = append(errs, fmt.Errorf("slack.channel: want #name or a channel's id, not %q", ch))
+	}
 	if _, err := c.Level(); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
+
+// SlackChannel reports whether s names a Slack channel: #name, or an id.
+func SlackChannel(s string) bool { return slackChannel.MatchString(s) }
+
+var slackChannel = regexp.MustCompile(`^(#[^\s#@<>&]{1,80}|[CG][A-Z0-9]{6,20})$`)
 
 // Level is the log level.
 func (c Config) Level() (slog.Level, error) {

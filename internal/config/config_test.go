@@ -44,11 +44,12 @@ func TestEveryFaultIsNamedAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load("", map[string]string{
 		"RATIBA_LOG_LEVEL": "loud", "RATIBA_META_URL": "graph", "RATIBA_DARAJA_URL": "ftp://x", "RATIBA_OPENAI_URL": "http://", "RATIBA_ANTHROPIC_URL": "::",
+		"RATIBA_SLACK_URL": "slack.com", "RATIBA_SLACK_CHANNEL": "escalations please",
 	})
 	if err == nil {
 		t.Fatal("want faults")
 	}
-	for _, path := range []string{"public_url", "log_level", "whatsapp.meta_url", "daraja.url", "models.openai.url", "models.anthropic.url"} {
+	for _, path := range []string{"public_url", "log_level", "whatsapp.meta_url", "daraja.url", "models.openai.url", "models.anthropic.url", "slack.url", "slack.channel"} {
 		if !strings.Contains("\n"+err.Error(), "\n"+path+": want") {
 			t.Errorf("%s is not named in\n%v", path, err)
 		}

@@ -59,6 +59,13 @@ type Options struct {
 // databaseEnv is the secret that holds Options.Database.
 const databaseEnv = "DEMO_DATABASE_URL"
 
+// slackToken and slackSecret are the secrets of the Slack app, under the names
+// that the product reads unless it is told otherwise.
+const (
+	slackToken  = "SLACK_BOT_TOKEN"      //nolint:gosec // a variable's name.
+	slackSecret = "SLACK_SIGNING_SECRET" //nolint:gosec // a variable's name.
+)
+
 // stopTime is how long requests under way have at the end. It is short,
 // because browsers hold connections open that carry nothing.
 const stopTime = 500 * time.Millisecond
@@ -205,6 +212,7 @@ func (d *Demo) settings(dir string, opt Options) config.Config {
 		PublicURL: d.URL, Data: dir, Database: config.Database{URLEnv: databaseEnv},
 		WhatsApp: config.WhatsApp{MetaURL: d.URL + "/graph", Dialog360URL: d.URL + "/d360", VerifyTokenEnv: "DEMO_VERIFY_TOKEN"}, //nolint:gosec // a variable's name.
 		Daraja:   config.Daraja{URL: d.URL + "/daraja"},
+		Slack:    config.Slack{URL: d.URL + "/slack/api", TokenEnv: slackToken, SigningSecretEnv: slackSecret, Channel: "#escalations"},
 		Models: config.Models{
 			OpenAI:    config.Provider{URL: d.URL + model.OpenAIBase, KeyEnv: "DEMO_MODEL_KEY"},
 			Anthropic: config.Provider{URL: d.URL + model.AnthropicBase, KeyEnv: "DEMO_MODEL_KEY"},
@@ -241,7 +249,7 @@ type secrets struct{ values map[string]string }
 func newSecrets(opt Options, tenants []tenant.Tenant) secrets {
 	s := secrets{values: map[string]string{}}
 	src := ids.NewSource(ids.NewSeed(), time.Time{})
-	names := []string{"DEMO_VERIFY_TOKEN", "DEMO_MODEL_KEY"}
+	names := []string{"DEMO_VERIFY_TOKEN", "DEMO_MODEL_KEY", slackToken, slackSecret}
 	s.values[databaseEnv] = opt.Database
 	for _, t := range tenants {
 		for _, n := range t.Numbers {
@@ -273,10 +281,12 @@ func (d *Demo) world(tenants []tenant.Tenant, sec secrets, events *telemetry.Log
 }
 
 // World is the simulated world of some businesses, whose product listens at
-// product: their numbers, admins and M-Pesa accounts, and the approved template.
+// product: their numbers, admins and M-Pesa accounts, the approved template, and
+// the Slack app.
 func World(tenants []tenant.Tenant, get config.Secrets, product string) sim.Config {
 	product = strings.TrimRight(product, "/")
 	cfg := sim.Config{UserIDs: true} // as Meta does since April 2026
+	cfg.Slack = sim.SlackApp{Token: get(slackToken), SigningSecret: get(slackSecret), URL: product + "/webhooks/slack"}
 	for _, lang := range []string{"en", "sw"} {
 		cfg.Templates = append(cfg.Templates, sim.Template{Name: turn.NoticeTemplate, Language: lang, Params: 1, Body: "{{1}}"})
 	}

@@ -84,6 +84,7 @@ func (e *examination) business(t tenant.Tenant, router *llm.Router) {
 			e.add(Fail, "keys", "%s: %s: want %s", t.Slug, s.name, s.what)
 		}
 	}
+	e.channel(t)
 	if err := e.overrides(t, router); err != nil {
 		for _, err := range lines(err) {
 			e.add(Fail, "overrides", "%s: %v", t.Slug, err)

@@ -100,6 +100,7 @@ func Examine(ctx context.Context, p Patient) Report {
 	if e.secret(e.settings.WhatsApp.VerifyTokenEnv) == "" {
 		e.add(Fail, "keys", "%s: want the token with which WhatsApp verifies the webhook", e.settings.WhatsApp.VerifyTokenEnv)
 	}
+	e.slack()
 	m := e.models()
 	e.prompts()
 	e.clocks(ctx)

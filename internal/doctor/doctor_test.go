@@ -120,6 +120,9 @@ func TestEveryFaultIsOneLine(t *testing.T) {
 		text    string
 	}{
 		{name: "no public address", changes: map[string]string{"RATIBA_PUBLIC_URL": ""}, level: doctor.Fail, check: "configuration", text: "public_url"},
+		{name: "a Slack channel without a token", changes: map[string]string{"RATIBA_SLACK_CHANNEL": "#e", "SLACK_SIGNING_SECRET": "k-open"}, level: doctor.Fail, check: "slack", text: "SLACK_BOT_TOKEN"},
+		{name: "a Slack channel nobody can tap in", changes: map[string]string{"RATIBA_SLACK_CHANNEL": "#e", "SLACK_BOT_TOKEN": "k-open"}, level: doctor.Fail, check: "slack", text: "SLACK_SIGNING_SECRET"},
+		{name: "a Slack channel", changes: map[string]string{"RATIBA_SLACK_CHANNEL": "#e", "SLACK_BOT_TOKEN": "k-open", "SLACK_SIGNING_SECRET": "k-open"}, level: doctor.OK, check: "slack", text: "#e"},
 		{name: "no verify token", changes: map[string]string{"RATIBA_VERIFY_TOKEN": ""}, level: doctor.Fail, check: "keys", text: "RATIBA_VERIFY_TOKEN"},
 		{name: "a called role's key", changes: map[string]string{"OPENAI_API_KEY": ""}, level: doctor.Fail, check: "keys", text: "OPENAI_API_KEY: want the key of openai, which serves answer_shaper"},
 		{name: "a key nobody needs yet", changes: map[string]string{"ANTHROPIC_API_KEY": ""}, level: doctor.Warn, check: "keys", text: "ANTHROPIC_API_KEY"},

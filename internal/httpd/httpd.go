@@ -22,14 +22,18 @@ import (
 )
 
 // maxBody bounds a webhook's body (Meta sends up to 3 MB), maxCallback one of
-// a payment provider.
+// a payment provider, maxTap one of Slack.
 const (
 	maxBody     = 3 << 20
 	maxCallback = 64 << 10
+	maxTap      = 256 << 10 // a card comes back with what is tapped on it
 )
 
 // storeTime bounds how long a webhook may wait to be stored, real time.
 const storeTime = 10 * time.Second
+
+// tapTime is the same for Slack, which shows who tapped a failure after 3 s.
+const tapTime = 2500 * time.Millisecond
 
 // Intake stores what providers deliver. It is safe for concurrent use.
 // fault.Unauthorized means that nothing was stored because the sender is not
@@ -43,6 +47,8 @@ type Intake interface {
 	Dialog360(ctx context.Context, secret, signature string, body []byte) error
 	// Daraja stores the callback that came to the path with token.
 	Daraja(ctx context.Context, token string, body []byte) error
+	// Slack stores a signed interaction.
+	Slack(ctx context.Context, timestamp, signature string, body []byte) error
 	// Ready reports whether deliveries can be stored now.
 	Ready(ctx context.Context) error
 }
@@ -55,6 +61,7 @@ func New(in Intake, log *slog.Logger) http.Handler {
 	mux.HandleFunc("POST /webhooks/whatsapp", h.meta)
 	mux.HandleFunc("POST /webhooks/360dialog/{secret}", h.dialog360)
 	mux.HandleFunc("POST /webhooks/daraja/{token}", h.daraja)
+	mux.HandleFunc("POST /webhooks/slack", h.slack)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", h.ready)
 	return secure(mux)
@@ -110,6 +117,21 @@ func (h handler) daraja(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{"ResultCode": 0, "ResultDesc": "Accepted"})
+}
+
+// slack answers with nothing: Slack would show whatever it is told.
+func (h handler) slack(w http.ResponseWriter, r *http.Request) {
+	body, ok := h.body(w, r, maxTap)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), tapTime)
+	defer cancel()
+	if err := h.in.Slack(ctx, r.Header.Get("X-Slack-Request-Timestamp"), r.Header.Get("X-Slack-Signature"), body); err != nil {
+		h.failed(w, r, "slack", err)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
 }
 
 func (h handler) store(w http.ResponseWriter, r *http.Request, limit int64, fn func(ctx context.Context, body []byte) error) {

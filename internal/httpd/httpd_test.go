@@ -45,6 +45,10 @@ func (i *intake) Daraja(ctx context.Context, token string, body []byte) error {
 	return i.take(ctx, "daraja", token, string(body))
 }
 
+func (i *intake) Slack(ctx context.Context, timestamp, signature string, body []byte) error {
+	return i.take(ctx, "slack", timestamp, signature, string(body))
+}
+
 func (i *intake) Ready(context.Context) error { return i.err }
 
 func serve(i *intake, r *http.Request) (*httptest.ResponseRecorder, string) {
@@ -54,7 +58,7 @@ func serve(i *intake, r *http.Request) (*httptest.ResponseRecorder, string) {
 	return w, log.String()
 }
 
-var webhooks = []string{"/webhooks/whatsapp", "/webhooks/360dialog/s3cret", "/webhooks/daraja/t0ken"}
+var webhooks = []string{"/webhooks/whatsapp", "/webhooks/360dialog/s3cret", "/webhooks/daraja/t0ken", "/webhooks/slack"}
 
 func TestP1StoredBeforeAcknowledged(t *testing.T) {
 	t.Parallel()
@@ -107,7 +111,7 @@ func TestRefusals(t *testing.T) {
 
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
-	for path, limit := range map[string]int{webhooks[0]: 3 << 20, webhooks[1]: 3 << 20, webhooks[2]: 64 << 10} {
+	for path, limit := range map[string]int{webhooks[0]: 3 << 20, webhooks[1]: 3 << 20, webhooks[2]: 64 << 10, webhooks[3]: 256 << 10} {
 		for extra, want := range map[int]int{0: http.StatusOK, 1: http.StatusRequestEntityTooLarge} {
 			i := &intake{}
 			body := strings.Repeat("a", limit+extra)

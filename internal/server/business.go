@@ -91,7 +91,7 @@ func (s *Server) lacks(t tenant.Tenant) []error {
 		want(m.ConsumerKeyEnv, "the M-Pesa consumer key")
 		want(m.ConsumerSecretEnv, "the M-Pesa consumer secret")
 	}
-	return errs
+	return append(errs, s.speechless(t)...)
 }
 
 // Check names every fault of a definition without opening a store.

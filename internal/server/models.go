@@ -73,6 +73,7 @@ func (s *Server) router() (*llm.Router, error) {
 	return llm.New(llm.Config{
 		Roles: roles, Catalogue: catalogue, Providers: providers, Clock: s.cfg.Clock, Logger: s.cfg.Logger,
 		Ledger: store.Calls{Open: s.tenantStore, Real: s.real}, Policies: policies{s}, Owner: s.store.Node(), Stopwatch: s.real,
+		Escalations: s.people,
 	})
 }
 

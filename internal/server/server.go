@@ -42,6 +42,8 @@ type Config struct {
 	Secrets  config.Secrets
 	Clock    clock.Clock // the product's; clock.Real when nil
 	Logger   *slog.Logger
+	// Apps are served beside the built-in ones.
+	Apps []app.App
 	// Offline prepares an installation and serves nobody: no secret is needed.
 	Offline bool
 }
@@ -55,6 +57,7 @@ type Server struct {
 	apps     map[string]kind
 	engine   *turn.Engine
 	models   *llm.Router // nil without a model
+	people   *people
 	whatsapp *whatsapp.Client
 	turns    *coord.Pump
 	sends    *coord.Pump
@@ -85,7 +88,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.routes.Store(&routes{})
 	var err error
-	if s.apps, err = composeApps(); err != nil {
+	if s.apps, err = composeApps(cfg.Apps...); err != nil {
 		return nil, err
 	}
 	if err = s.openStore(ctx); err != nil {
@@ -142,13 +145,13 @@ type kind struct {
 }
 
 // composeApps is the visible list of apps.
-func composeApps() (map[string]kind, error) {
+func composeApps(more ...app.App) (map[string]kind, error) {
 	b, err := booking.New(store.Payments{})
 	if err != nil {
 		return nil, fmt.Errorf("compose booking: %w", err)
 	}
 	kinds := map[string]kind{}
-	for _, a := range []app.App{b} {
+	for _, a := range append([]app.App{b}, more...) {
 		registry, err := tool.NewRegistry(a.Tools...)
 		if err != nil {
 			return nil, fmt.Errorf("check tools of %s: %w", a.Name, err)
@@ -161,6 +164,9 @@ func composeApps() (map[string]kind, error) {
 func (s *Server) compose(ctx context.Context) error {
 	texts, err := turn.Texts()
 	if err != nil {
+		return err
+	}
+	if s.people, err = s.newPeople(); err != nil {
 		return err
 	}
 	u, err := s.understander()
@@ -190,11 +196,14 @@ func (s *Server) carriers() map[string]outbox.Carrier {
 		outbox.SendMessage:   messageCarrier{s},
 		payment.EffectPrompt: promptCarrier{s},
 		payment.EffectQuery:  queryCarrier{s},
+		llm.EffectCard:       cardCarrier{s.people},
+		llm.EffectUpdate:     cardCarrier{s.people},
+		llm.EffectNotice:     cardCarrier{s.people},
 	}
 }
 
 // Handler is the product's HTTP face.
-func (s *Server) Handler() http.Handler { return httpd.New(s, s.cfg.Logger) }
+func (s *Server) Handler() http.Handler { return s.withQueue(httpd.New(s, s.cfg.Logger)) }
 
 // Start begins to work: what was due while nobody ran is done first.
 func (s *Server) Start(ctx context.Context) {

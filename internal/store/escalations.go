@@ -82,7 +82,7 @@ func (t *Tenant) PostEscalation(ctx context.Context, e llm.Escalation, chat bool
 		if !chat {
 			return nil
 		}
-		return cardEffect(ctx, tx, llm.EffectCard, "card:"+e.ID, e, llm.EscalationEffect{Escalation: e.ID}, real)
+		return cardEffect(ctx, tx, e, effect{llm.EffectCard, "card:" + e.ID, llm.EscalationEffect{Escalation: e.ID}}, real)
 	})
 	return fresh, err
 }
@@ -109,12 +109,18 @@ func undecided(key ids.MailboxKey, e llm.Escalation, at time.Time) turn.TimerRow
 	return turn.TimerRow{Mailbox: key, Scope: e.Thread, Name: turn.Undecided + e.ID, At: at}
 }
 
+// effect is something to be done in the chat, once per key.
+type effect struct {
+	kind, key string
+	payload   llm.EscalationEffect
+}
+
 // cardEffect queues what is to be done in the chat. What goes to staff is
 // nobody's answer, so no takeover silences it.
-func cardEffect(ctx context.Context, tx db.Tx, kind, key string, e llm.Escalation, p llm.EscalationEffect, real time.Time) error {
+func cardEffect(ctx context.Context, tx db.Tx, e llm.Escalation, f effect, real time.Time) error {
 	return insertOutbox(ctx, tx, outbox.Row{
-		ID: ids.New(real), Lane: "escalation:" + e.ID, Kind: kind, Origin: outbox.System, Key: key, ContactID: e.Contact, ThreadID: e.Thread,
-		TurnID: e.Turn, Payload: jsonOf(p), DueAt: real, CreatedAt: real,
+		ID: ids.New(real), Lane: "escalation:" + e.ID, Kind: f.kind, Origin: outbox.System, Key: f.key, ContactID: e.Contact, ThreadID: e.Thread,
+		TurnID: e.Turn, Payload: jsonOf(f.payload), DueAt: real, CreatedAt: real,
 	})
 }
 
@@ -178,7 +184,7 @@ type Tap struct {
 func (t *Tenant) Decide(ctx context.Context, id string, d llm.Decision, tap Tap, real time.Time) (c llm.Case, first bool, err error) {
 	err = t.Write(ctx, func(tx db.Tx) error {
 		first = false
-		w, err := t.lockedCase(ctx, tx, id)
+		w, err := lockedCase(ctx, tx, id)
 		if err != nil {
 			return err
 		}
@@ -187,19 +193,19 @@ func (t *Tenant) Decide(ctx context.Context, id string, d llm.Decision, tap Tap,
 		}
 		c = w.seen(d.At)
 		if c.State != llm.CaseOpen {
-			return t.late(ctx, tx, w, c, d, tap, real)
+			return late(ctx, tx, w, made{d, tap, real})
 		}
 		if err := w.Accepts(d); err != nil {
 			return err
 		}
 		first, c.State, c.Decision = true, llm.CaseDecided, &d
-		return t.decided(ctx, tx, w, d, tap, real)
+		return decided(ctx, tx, w, made{d, tap, real})
 	})
 	return c, first, err
 }
 
 // lockedCase locks what waits and then the escalation, as commits do.
-func (t *Tenant) lockedCase(ctx context.Context, tx db.Tx, id string) (waiting, error) {
+func lockedCase(ctx context.Context, tx db.Tx, id string) (waiting, error) {
 	w, err := caseOf(ctx, tx, id, "")
 	if err != nil {
 		return w, err
@@ -216,12 +222,20 @@ func (t *Tenant) lockedCase(ctx context.Context, tx db.Tx, id string) (waiting, 
 	return w, err
 }
 
-func (t *Tenant) decided(ctx context.Context, tx db.Tx, w waiting, d llm.Decision, tap Tap, real time.Time) error {
+// made is a decision with where and, in real time, when it was made.
+type made struct {
+	llm.Decision
+
+	tap  Tap
+	real time.Time
+}
+
+func decided(ctx context.Context, tx db.Tx, w waiting, d made) error {
 	err := db.Exec(ctx, tx, "decide escalation",
 		"UPDATE escalations SET state = 'decided', decision = $2, decided_by = $3, decided_at = $4 WHERE id = $1",
-		w.ID, db.JSON{V: d}, d.By, db.At(d.At))
+		w.ID, db.JSON{V: d.Decision}, d.By, db.At(d.At))
 	if err == nil && w.mailbox != "" {
-		e := mailbox.Event{Kind: mailbox.Decided, Name: w.ID, Scope: w.Thread, Data: jsonOf(d)}
+		e := mailbox.Event{Kind: mailbox.Decided, Name: w.ID, Scope: w.Thread, Data: jsonOf(d.Decision)}
 		_, err = post(ctx, tx, w.mailbox, mailbox.Item{Event: &e}, "decided:"+w.ID, d.At)
 		if err == nil {
 			err = writeTimer(ctx, tx, undecided(w.mailbox, w.Escalation, time.Time{}), "")
@@ -230,25 +244,28 @@ func (t *Tenant) decided(ctx context.Context, tx db.Tx, w waiting, d llm.Decisio
 	if err != nil {
 		return err
 	}
-	return updateCards(ctx, tx, w.Escalation, llm.CaseDecided, real, w.Place, tap.Place)
+	return updateCards(ctx, tx, w.Escalation, llm.CaseDecided, d.real, w.Place, d.tap.Place)
 }
 
 // late notes that nobody decided in time, and tells who tapped too late; who
 // tapped twice knows.
-func (t *Tenant) late(ctx context.Context, tx db.Tx, w waiting, c llm.Case, d llm.Decision, tap Tap, real time.Time) error {
+func late(ctx context.Context, tx db.Tx, w waiting, d made) error {
+	c := w.seen(d.At)
 	if w.State != c.State {
 		if err := db.Exec(ctx, tx, "expire escalation", "UPDATE escalations SET state = 'expired' WHERE id = $1", w.ID); err != nil {
 			return err
 		}
 	}
-	if err := updateCards(ctx, tx, w.Escalation, c.State, real, w.Place, tap.Place); err != nil {
+	if err := updateCards(ctx, tx, w.Escalation, c.State, d.real, w.Place, d.tap.Place); err != nil {
 		return err
 	}
-	if tap.User == "" || c.Decision != nil && c.Decision.Same(d) {
+	if d.tap.User == "" || c.Decision != nil && c.Decision.Same(d.Decision) {
 		return nil
 	}
-	return cardEffect(ctx, tx, llm.EffectNotice, "notice:"+w.ID+":"+tap.Key, w.Escalation,
-		llm.EscalationEffect{Escalation: w.ID, Place: tap.Place, User: tap.User}, real)
+	return cardEffect(ctx, tx, w.Escalation, effect{
+		llm.EffectNotice, "notice:" + w.ID + ":" + d.tap.Key,
+		llm.EscalationEffect{Escalation: w.ID, Place: d.tap.Place, User: d.tap.User},
+	}, d.real)
 }
 
 // updateCards has every card of an escalation say how it stands, once per card
@@ -258,8 +275,9 @@ func updateCards(ctx context.Context, tx db.Tx, e llm.Escalation, s llm.CaseStat
 		if p.Message == "" {
 			continue
 		}
-		if err := cardEffect(ctx, tx, llm.EffectUpdate, fmt.Sprintf("card:%s:%s:%s:%s", e.ID, p.Channel, p.Message, s), e,
-			llm.EscalationEffect{Escalation: e.ID, Place: p}, real); err != nil {
+		if err := cardEffect(ctx, tx, e, effect{
+			llm.EffectUpdate, fmt.Sprintf("card:%s:%s:%s:%s", e.ID, p.Channel, p.Message, s), llm.EscalationEffect{Escalation: e.ID, Place: p},
+		}, real); err != nil {
 			return err
 		}
 	}
@@ -270,7 +288,7 @@ func updateCards(ctx context.Context, tx db.Tx, e llm.Escalation, s llm.CaseStat
 // being posted is brought up to date.
 func (t *Tenant) PlaceEscalation(ctx context.Context, id string, at llm.Place, real time.Time) error {
 	return t.Write(ctx, func(tx db.Tx) error {
-		w, err := t.lockedCase(ctx, tx, id)
+		w, err := lockedCase(ctx, tx, id)
 		if err != nil {
 			return err
 		}

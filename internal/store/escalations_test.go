@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -72,7 +73,7 @@ func TestTheFirstDecisionStandsAndResumesOnce(t *testing.T) {
 	for i := range results {
 		all.Go(func() {
 			r := &results[i]
-			r.c, r.first, r.err = b.decide("e1", []string{"yes", "no"}[i%2], fmt.Sprint("person ", i), later(i), store.Tap{Place: at, User: fmt.Sprint("U", i), Key: fmt.Sprint(i)})
+			r.c, r.first, r.err = b.decide("e1", []string{"yes", "no"}[i%2], fmt.Sprint("person ", i), later(i), store.Tap{Place: at, User: fmt.Sprint("U", i), Key: strconv.Itoa(i)})
 		})
 	}
 	all.Wait()

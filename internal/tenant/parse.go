@@ -14,6 +14,7 @@ import (
 	"github.com/nyaruka/phonenumbers"
 	"golang.org/x/text/currency"
 
+	"github.com/ratiba/ratiba/internal/config"
 	"github.com/ratiba/ratiba/internal/money"
 )
 
@@ -34,6 +35,7 @@ type definition struct {
 	CostSoft   string         `yaml:"cost_ceiling_soft_usd"`
 	CostHard   string         `yaml:"cost_ceiling_hard_usd"`
 	Models     map[string]any `yaml:"llm_role_overrides"`
+	Slack      string         `yaml:"slack_channel"`
 	Thresholds map[string]any `yaml:"handoff_thresholds"`
 	Numbers    []struct {
 		Provider     string `yaml:"provider"`
@@ -84,7 +86,9 @@ func Parse(raw []byte) (Tenant, error) {
 	t := Tenant{
 		Slug: d.Slug, Name: d.Name, Vertical: d.Vertical, App: d.App, Country: d.Country, Locale: d.Locale,
 		TimeZone: d.TimeZone, Currency: d.Currency, Assistant: d.Assistant, HouseRules: d.HouseRules, QuietTime: defaultQuiet,
+		Slack: d.Slack,
 	}
+	c.want(d.Slack == "" || config.SlackChannel(d.Slack), "slack_channel", "#name or a channel's id")
 	if d.QuietMS != nil {
 		t.QuietTime = time.Duration(*d.QuietMS) * time.Millisecond
 		c.want(t.QuietTime >= 0 && t.QuietTime <= 6*time.Second, "quiet_time_ms", "a number from 0 to 6000")

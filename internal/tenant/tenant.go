@@ -75,6 +75,7 @@ type Tenant struct {
 	Numbers    []Number        `json:"numbers"`
 	Admins     []Admin         `json:"admins"`
 	Mpesa      *Mpesa          `json:"mpesa,omitempty"`
+	Slack      string          `json:"slack_channel,omitempty"` // where people decide for models: #name or an id; the installation's when empty
 	Thresholds Thresholds      `json:"thresholds"`
 	CostSoft   money.Pico      `json:"cost_ceiling_soft_pico"`
 	CostHard   money.Pico      `json:"cost_ceiling_hard_pico"`

@@ -103,6 +103,7 @@ func TestParseNamesEveryFault(t *testing.T) {
 		{"no assistant", "assistant: Zuri", "", "assistant: want"},
 		{"a quiet time that is too long", "quiet_time_ms: 800", "quiet_time_ms: 6001", "quiet_time_ms: want"},
 		{"a negative quiet time", "quiet_time_ms: 800", "quiet_time_ms: -1", "quiet_time_ms: want"},
+		{"a Slack channel that is none", "currency: KES", "currency: KES\nslack_channel: escalations", "slack_channel: want #name"},
 		{"an unknown provider", "provider: meta", "provider: smoke", "numbers[0].provider: want"},
 		{"a number without id", `id: "100", display: "0700`, `display: "0700`, "numbers[0].id: want"},
 		{"one number twice", "provider: 360dialog", "provider: meta", "numbers[1].id: want a number that stands here once"},

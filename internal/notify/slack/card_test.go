@@ -2,7 +2,7 @@ package slack_test
 
 import (
 	"encoding/json"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +15,7 @@ import (
 	"github.com/ratiba/ratiba/internal/notify/slack"
 )
 
-func cards(t testing.TB) *slack.Cards {
+func cards(t *testing.T) *slack.Cards {
 	t.Helper()
 	c, err := slack.NewCards()
 	if err != nil {
@@ -38,7 +38,7 @@ func refund() llm.Case {
 }
 
 // shown is a card as JSON.
-func shown(t testing.TB, c *slack.Cards, to slack.Reader, k llm.Case) string {
+func shown(t *testing.T, c *slack.Cards, to slack.Reader, k llm.Case) string {
 	t.Helper()
 	m, err := c.Card(to, &k)
 	if err != nil {
@@ -112,7 +112,7 @@ func TestACardKeepsSlacksLimits(t *testing.T) {
 		k.Card.Title, k.Card.Question, k.Messages[2].Content, k.Text = text.Draw(r, "title"), text.Draw(r, "question"), text.Draw(r, "said"), text.Draw(r, "answer")
 		k.Answer, k.Card.Choices = nil, nil
 		for i := range rapid.IntRange(0, 60).Draw(r, "choices") {
-			k.Card.Choices = append(k.Card.Choices, llm.Choice{ID: fmt.Sprint(i), Label: text.Draw(r, "label")})
+			k.Card.Choices = append(k.Card.Choices, llm.Choice{ID: strconv.Itoa(i), Label: text.Draw(r, "label")})
 		}
 		k.State = rapid.SampledFrom([]llm.CaseState{llm.CaseOpen, llm.CaseDecided, llm.CaseExpired}).Draw(r, "state")
 		k.Decision = &llm.Decision{Choice: "1", By: text.Draw(r, "by"), Text: text.Draw(r, "note"), At: noon}

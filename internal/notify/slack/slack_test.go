@@ -1,9 +1,10 @@
 package slack_test
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -22,9 +23,7 @@ func reply(t *testing.T, status int, header http.Header, body string) *slack.Cli
 		if r.Header.Get("Authorization") != "Bearer xoxb-1" {
 			t.Errorf("the token is sent as %q", r.Header.Get("Authorization"))
 		}
-		for k, v := range header {
-			w.Header()[k] = v
-		}
+		maps.Copy(w.Header(), header)
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}))
@@ -64,7 +63,7 @@ func TestWhatFollowsFromSlacksAnswers(t *testing.T) {
 			if channel.ClassOf(err) != tt.want || err == nil && at != (llm.Place{Channel: "C1", Message: "1.5"}) {
 				t.Errorf("Post = %v, %v; want class %q", at, err, tt.want)
 			}
-			if e, ok := err.(*channel.Error); ok && tt.want == channel.Rate && e.RetryAfter != 7*time.Second {
+			if e, ok := errors.AsType[*channel.Error](err); ok && tt.want == channel.Rate && e.RetryAfter != 7*time.Second {
 				t.Errorf("wait %v, want Slack's 7 s", e.RetryAfter)
 			}
 			if err := c.Update(t.Context(), at, slack.Message{Text: "hello"}); channel.ClassOf(err) != tt.update {
@@ -90,7 +89,7 @@ func TestWhatFollowsFromSlacksAnswers(t *testing.T) {
 		t.Parallel()
 		s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 		defer s.Close()
-		_, err := slack.New(slack.Config{BaseURL: s.URL}).Post(context.Background(), "C1", slack.Message{})
+		_, err := slack.New(slack.Config{BaseURL: s.URL}).Post(t.Context(), "C1", slack.Message{})
 		if channel.ClassOf(err) != channel.Unknown {
 			t.Errorf("got %v, want that it may have arrived", err)
 		}

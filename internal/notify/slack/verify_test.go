@@ -77,7 +77,7 @@ func TestATapIsRead(t *testing.T) {
 	if err != nil || !ours || got != want {
 		t.Errorf("got %+v, ours %t, %v; want %+v", got, ours, err, want)
 	}
-	change := func(old, new string) []byte { return form(strings.Replace(payload, old, new, 1)) }
+	change := func(old, by string) []byte { return form(strings.Replace(payload, old, by, 1)) }
 	for name, tt := range map[string]struct {
 		body []byte
 		ours bool
