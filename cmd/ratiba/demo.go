@@ -70,6 +70,7 @@ func (c *demoCmd) greet(w *world, d *demo.Demo) {
 		say("The language model is simulated, and so are WhatsApp and M-Pesa: nothing leaves this machine.")
 		say("With a real model: OPENAI_API_KEY=... ratiba demo --real-models")
 	}
+	say("What models leave to a person is decided in a simulated Slack: %s/sim/slack/", d.URL)
 	say("Write to it from a shell:")
 	say(`  curl -s %s/sim/whatsapp/inbound -d '{"from":"+254700000001","to":"+254711000001","text":"Habari, nataka massage kesho saa tisa"}'`, d.URL)
 	say(`  curl -s '%s/sim/whatsapp/messages?phone=%%2B254700000001&wait=5'`, d.URL)

@@ -287,7 +287,7 @@ func TestAPersonDecidesInSlackAndTheCustomerIsAnswered(t *testing.T) {
 	if first.Status != http.StatusOK {
 		t.Errorf("the tap is answered %d", first.Status)
 	}
-	if got := w.heard(2); !strings.Contains(got, "decided "+e.ID) || !strings.Contains(got, `"choice":"refund"`) {
+	if got := w.heard(2); !strings.Contains(got, "decided "+e.ID) || !strings.Contains(strings.ReplaceAll(got, " ", ""), `"choice":"refund"`) {
 		t.Errorf("she hears %q", got)
 	}
 	updated := w.slack(card.Seq)

@@ -105,13 +105,33 @@ func policy(t *tenant.Tenant) (llm.Policy, error) {
 // checkModels says whether the models that a definition names can serve.
 func (s *Server) checkModels(t *tenant.Tenant) error {
 	p, err := policy(t)
-	if err == nil && s.models != nil {
-		if err = s.models.CheckOverrides(p.Overrides); err != nil {
+	if err == nil {
+		if err = s.checkOverrides(p.Overrides); err != nil {
 			err = fmt.Errorf("llm_role_overrides: %w", err)
 		}
 	}
 	if err != nil {
 		return fault.Wrap(err, fault.Invalid, err.Error())
+	}
+	return nil
+}
+
+func (s *Server) checkOverrides(o llm.Overrides) error {
+	var errs []error
+	for _, role := range slices.Sorted(maps.Keys(o)) {
+		errs = append(errs, conversational(role, o[role]))
+	}
+	if s.models != nil {
+		errs = append(errs, s.models.CheckOverrides(o))
+	}
+	return errors.Join(errs...)
+}
+
+// conversational refuses a person at the end of a ladder that a conversation
+// climbs: it cannot wait, and asks the customer again instead.
+func conversational(role llm.Role, ladder llm.Ladder) error {
+	if len(ladder) > 0 && ladder[len(ladder)-1].Human && slices.Contains(understand.Roles(), role) {
+		return fmt.Errorf("role %s: a conversation cannot wait for a person: leave human out of its ladder", role)
 	}
 	return nil
 }
@@ -122,7 +142,9 @@ func (s *Server) served(roles llm.Roles, providers map[string]llm.Provider) (llm
 	m := s.cfg.Settings.Models
 	keys := map[string]string{openai.Name: m.OpenAI.KeyEnv, anthropic.Name: m.Anthropic.KeyEnv}
 	out, waiting := llm.Roles{}, map[string][]string{}
+	var errs []error
 	for role, ladder := range roles {
+		errs = append(errs, conversational(role, ladder))
 		var lacking []string
 		for _, rung := range ladder {
 			if providers[rung.Provider] == nil && keys[rung.Provider] != "" {
@@ -138,7 +160,6 @@ func (s *Server) served(roles llm.Roles, providers map[string]llm.Provider) (llm
 			}
 		}
 	}
-	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(waiting)) {
 		slices.Sort(waiting[name])
 		errs = append(errs, fmt.Errorf("%s: want the key of %s, which serves %s; or give these roles to another vendor in models.roles",

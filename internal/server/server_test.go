@@ -60,6 +60,7 @@ func TestApplyRefusesWhatCannotBeServed(t *testing.T) {
 	}
 	for models, want := range map[string]string{
 		`{"poet": {"provider": "openai", "model": "m"}}`:               `role "poet" is unknown`,
+		`{"answer_shaper": {"ladder": ["human"]}}`:                     `llm_role_overrides: role answer_shaper: a conversation cannot wait`,
 		`{"answer_shaper": {"provider": "openai", "model": "no-one"}}`: `model "no-one" of "openai" is not in the catalogue`,
 		`{"answer_shaper": {"provider": "anthropic", "model": "m"}}`:   `provider "anthropic" has no key`,
 	} {

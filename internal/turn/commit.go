@@ -47,7 +47,7 @@ func (r *run) decide(ctx context.Context) error {
 	case pathSlow:
 		return r.polite(ctx, "platform_too_fast")
 	case pathUnreadable:
-		return r.handOver(ctx, graph.Handover{Signal: handoff.ToolError, Detail: "the conversation is of another version: " + r.unreadable.Error()})
+		return r.unreadableTurn(ctx)
 	case pathPoison:
 		return r.poisonTurn(ctx)
 	case pathMissed:
@@ -75,6 +75,11 @@ func (r *run) decide(ctx context.Context) error {
 	case pathNothing, pathHold, pathQuiet:
 	}
 	return nil
+}
+
+// unreadableTurn gives a thread to people whose state this build cannot read.
+func (r *run) unreadableTurn(ctx context.Context) error {
+	return r.handOver(ctx, graph.Handover{Signal: handoff.ToolError, Detail: "the conversation is of another version: " + r.unreadable.Error()})
 }
 
 // polite answers with one sentence and changes nothing else.

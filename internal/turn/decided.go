@@ -16,8 +16,13 @@ import (
 // is in the chat the decision waits for the hand-back, as payments do.
 func (r *run) decidedTurn(ctx context.Context) error {
 	e := r.batch.Event()
-	if r.before.Driver == thread.AgentDriving {
+	switch {
+	case r.before.Driver == thread.AgentDriving && r.unreadable == nil:
 		return r.stepDecided(ctx, e.Name, e.Data)
+	case r.before.Driver == thread.AgentDriving:
+		if err := r.unreadableTurn(ctx); err != nil {
+			return err
+		}
 	}
 	decided := maps.Clone(r.th.Handoff.Decided)
 	if decided == nil {
@@ -51,8 +56,16 @@ func (r *run) stepDecided(ctx context.Context, escalation string, decision json.
 }
 
 // stepHeld takes the decisions that came under a human through the graph. What
-// ended the thread ends that.
+// ended the thread ends that; a thread that this build still cannot read goes
+// back to people with them.
 func (r *run) stepHeld(ctx context.Context, decided map[string]json.RawMessage) error {
+	if len(decided) > 0 && r.unreadable != nil {
+		if err := r.unreadableTurn(ctx); err != nil {
+			return err
+		}
+		r.th.Handoff.Decided = decided
+		return nil
+	}
 	for _, id := range slices.Sorted(maps.Keys(decided)) {
 		if !r.th.Open() {
 			return nil

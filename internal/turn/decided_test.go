@@ -109,3 +109,31 @@ func TestADecisionForAClosedThreadOpensNone(t *testing.T) {
 	w.silent(amina)
 	w.want("0", "SELECT COUNT(*) FROM conversation_threads WHERE closed_at IS NULL AND actor_type = 'customer'")
 }
+
+// A decision that finds a thread of a newer build waits with the people who get
+// the thread.
+func TestADecisionForAThreadNobodyReadsIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.say(amina, "hello")
+	w.send()
+	w.escalate("e1", amina)
+	w.exec("UPDATE conversation_threads SET graph_version = 99")
+	w.decide("e1", "yes")
+	w.run()
+	if th := w.thread(amina); th.Driver != thread.Suspended || len(th.Handoff.Decided) != 1 {
+		t.Errorf("the thread is %s, want one that waits for a person and has the decision", th.Driver)
+	}
+	w.say(wangu, "/take")
+	w.say(wangu, "/done")
+	if th := w.thread(amina); th.Driver != thread.Suspended || len(th.Handoff.Decided) != 1 {
+		t.Errorf("handed back, the thread is %s, want people to have it again", th.Driver)
+	}
+	w.exec("UPDATE conversation_threads SET graph_version = 1")
+	w.send()
+	w.say(wangu, "/take")
+	w.say(wangu, "/done")
+	if heard := strings.Join(w.heard(amina), "\n"); strings.Count(heard, "event decided e1") != 1 {
+		t.Errorf("once it can be read she hears %q, want the decision's answer", heard)
+	}
+}

@@ -91,8 +91,6 @@ func (r *run) resolveEvent(e *mailbox.Event) path {
 		return pathTimer
 	case e.Kind == mailbox.Resume && r.before.Driver == thread.Resumed:
 		return pathResume
-	case e.Kind == mailbox.Decided && r.unreadable != nil && r.before.Driver == thread.AgentDriving:
-		return pathUnreadable
 	case e.Kind == mailbox.Decided:
 		return pathDecided
 	}
