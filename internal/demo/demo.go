@@ -54,6 +54,7 @@ type Options struct {
 	Clock      clock.Clock    // base of the product's clock; the machine's when nil
 	QuietTime  *time.Duration // of every business, in place of its own; nil keeps it
 	Latency    time.Duration  // of the simulated model
+	Models     string         // where the product looks for models' vendors; the simulated one when empty
 }
 
 // databaseEnv is the secret that holds Options.Database.
@@ -217,6 +218,9 @@ func (d *Demo) settings(dir string, opt Options) config.Config {
 			OpenAI:    config.Provider{URL: d.URL + model.OpenAIBase, KeyEnv: "DEMO_MODEL_KEY"},
 			Anthropic: config.Provider{URL: d.URL + model.AnthropicBase, KeyEnv: "DEMO_MODEL_KEY"},
 		},
+	}
+	if opt.Models != "" {
+		c.Models.OpenAI.URL, c.Models.Anthropic.URL = opt.Models+model.OpenAIBase, opt.Models+model.AnthropicBase
 	}
 	if opt.RealModels {
 		c.Models = config.Models{

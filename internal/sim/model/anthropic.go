@@ -180,7 +180,7 @@ func (s *Simulator) answerAnthropic(w http.ResponseWriter, q question, role, pro
 	switch programmed {
 	case faultJSON:
 		answer = "Sure! Here is the answer: " + half(answer)
-	case faultRefusal:
+	case faultRefusal, faultTools:
 		answer, stop = "", "refusal"
 	case faultTruncated:
 		answer, stop = half(answer), "max_tokens"
@@ -195,8 +195,7 @@ func (s *Simulator) answerAnthropic(w http.ResponseWriter, q question, role, pro
 	if answer != "" {
 		content = append(content, map[string]any{"type": "text", "text": answer})
 	}
-	if wish, ok := s.reach(q); ok && (programmed == "" || programmed == faultRefusal) {
-		// A refusal with a tool call beside it is the case a client must not act on.
+	if wish, ok := s.beside(q, programmed); ok {
 		if programmed == "" {
 			answer, stop, content = wish.arguments, "tool_use", nil
 		}

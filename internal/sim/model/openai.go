@@ -210,7 +210,7 @@ func (s *Simulator) answerOpenAI(w http.ResponseWriter, q question, role, progra
 	case faultJSON:
 		answer = "Sure! Here is the answer: " + half(answer)
 		content = answer
-	case faultRefusal:
+	case faultRefusal, faultTools:
 		answer = "I'm sorry, I can't help with that."
 		content, refusal = nil, answer
 	case faultTruncated:
@@ -224,8 +224,7 @@ func (s *Simulator) answerOpenAI(w http.ResponseWriter, q question, role, progra
 		}
 	}
 	message := map[string]any{"role": "assistant", "content": content, "refusal": refusal, "annotations": []any{}}
-	if wish, ok := s.reach(q); ok && (programmed == "" || programmed == faultRefusal) {
-		// A refusal with a tool call beside it is the case a client must not act on.
+	if wish, ok := s.beside(q, programmed); ok {
 		if programmed == "" {
 			answer, finish, message["content"] = wish.arguments, "tool_calls", nil
 		}

@@ -32,12 +32,13 @@ const (
 	faultNaN      = "nan"
 	faultHuge     = "huge"
 	faultUTF8     = "invalid_utf8"
+	faultTools    = "refusal_with_tool" // a refusal with a tool call beside it, whether or not tools were offered
 )
 
 func knownFaults() []string {
 	return []string{
 		faultRate, faultQuota, faultServer, faultOverload, faultTimeout, faultJSON, faultRefusal, faultTruncated,
-		faultEmpty, faultHTML, faultTrailing, faultSchema, faultStrings, faultSeven, faultNaN, faultHuge, faultUTF8,
+		faultEmpty, faultHTML, faultTrailing, faultSchema, faultStrings, faultSeven, faultNaN, faultHuge, faultUTF8, faultTools,
 	}
 }
 

@@ -74,3 +74,19 @@ func TestAProxyMayAnswerInHTML(t *testing.T) {
 		}
 	}
 }
+
+func TestARefusalMayHaveAToolCallBesideItThatNobodyOffered(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	if status, raw := l.post(t, "/sim/llm/next", `{"fault":"refusal_with_tool","times":2}`, nil); status != 200 {
+		t.Fatalf("program: %d %s", status, raw)
+	}
+	status, raw := l.post(t, "/openai/v1/chat/completions", openAIBody("s", "t", plainSchema), bearer)
+	if status != 200 || !bytes.Contains(raw, []byte(`"refusal":"I'm sorry`)) || !bytes.Contains(raw, []byte(`"name":"create_booking"`)) {
+		t.Errorf("openai: %d %s", status, raw)
+	}
+	status, raw = l.post(t, "/anthropic/v1/messages", anthropicBody("s", "t", plainSchema), xKey)
+	if status != 200 || !bytes.Contains(raw, []byte(`"stop_reason":"refusal"`)) || !bytes.Contains(raw, []byte(`"type":"tool_use"`)) {
+		t.Errorf("anthropic: %d %s", status, raw)
+	}
+}

@@ -78,6 +78,19 @@ func (b *toolbox) check() error {
 	return nil
 }
 
+// beside is the tool call that stands in an answer. A refusal with one beside it
+// is the case a client must not act on; faultTools has one that nobody offered.
+func (s *Simulator) beside(q question, programmed string) (toolUse, bool) {
+	if programmed != "" && programmed != faultRefusal && programmed != faultTools {
+		return toolUse{}, false
+	}
+	wish, ok := s.reach(q)
+	if !ok && programmed == faultTools {
+		return toolUse{name: "create_booking", arguments: `{"service":"massage"}`}, true
+	}
+	return wish, ok
+}
+
 // reach decides whether a tool is called, and with what. Left to itself the
 // model calls the tool whose name and description share most words with what
 // was said, and none right after a tool has answered.
