@@ -25,6 +25,7 @@ import (
 	"github.com/ratiba/ratiba/internal/llm"
 	"github.com/ratiba/ratiba/internal/prompt"
 	"github.com/ratiba/ratiba/internal/redact"
+	"github.com/ratiba/ratiba/internal/server"
 	"github.com/ratiba/ratiba/internal/store"
 	"github.com/ratiba/ratiba/internal/telemetry"
 	"github.com/ratiba/ratiba/internal/tenant"
@@ -69,9 +70,10 @@ type world struct {
 
 // business is one tenant and those who wait for its answers, by phone.
 type business struct {
-	turns turn.Business
-	store *store.Tenant
-	held  atomic.Int64 // conversations begun
+	turns  turn.Business
+	store  *store.Tenant
+	policy llm.Policy
+	held   atomic.Int64 // conversations begun
 
 	mu      sync.Mutex
 	waiting map[string]chan answer
@@ -135,6 +137,7 @@ func (w *world) compose(log *slog.Logger) (*turn.Engine, error) {
 	}
 	router, err := llm.New(llm.Config{
 		Roles: roles, Catalogue: catalogue, Providers: providers, Clock: w.clock, Logger: log,
+		Policies: w, Rollouts: w, Owner: "bench",
 		Ledger: store.Calls{Open: func(_ context.Context, id ids.TenantID) (*store.Tenant, error) { return w.byID[id].store, nil }},
 	})
 	if err != nil {
@@ -218,6 +221,9 @@ func (w *world) add(ctx context.Context, n int) error {
 		}
 	}
 	b := &business{store: st, waiting: map[string]chan answer{}}
+	if b.policy, err = server.Policy(&t); err != nil {
+		return err
+	}
 	b.turns, err = turn.NewBusiness(&t, w.app, w.tools, watched{Store: store.Turns{Tenant: st, Admins: phones}, business: b, clock: w.clock})
 	if err != nil {
 		return err
@@ -226,6 +232,14 @@ func (w *world) add(ctx context.Context, n int) error {
 	w.byID[t.ID] = b
 	return nil
 }
+
+// Policy implements llm.Policies, as the product does.
+func (w *world) Policy(_ context.Context, id ids.TenantID) (llm.Policy, error) {
+	return w.byID[id].policy, nil
+}
+
+// Rollout implements llm.Rollouts: nothing is on trial.
+func (w *world) Rollout(context.Context, llm.Role) (llm.Rollout, error) { return llm.Rollout{}, nil }
 
 func (w *world) tenants() []ids.TenantID {
 	var out []ids.TenantID

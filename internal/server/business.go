@@ -104,7 +104,7 @@ func Check(t tenant.Tenant) error {
 	if !ok {
 		return fault.E(fault.Invalid, fmt.Sprintf("app: want one of %v, not %q.", slices.Sorted(maps.Keys(apps)), t.App))
 	}
-	if _, err := policy(&t); err != nil {
+	if _, err := Policy(&t); err != nil {
 		return fault.Wrap(err, fault.Invalid, err.Error())
 	}
 	return a.Check(&t)
@@ -197,7 +197,7 @@ func (s *Server) composeBusiness(k store.Registered) (*business, error) {
 		return nil, err
 	}
 	b := &business{tenant: k.Tenant, route: k.Route, store: st}
-	if b.policy, err = policy(&b.tenant); err != nil {
+	if b.policy, err = Policy(&b.tenant); err != nil {
 		return nil, err
 	}
 	if b.gateway, err = s.gateway(k.Tenant); err != nil {

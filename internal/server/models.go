@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,18 +94,20 @@ func (p policies) Policy(_ context.Context, id ids.TenantID) (llm.Policy, error)
 // that is more than the default.
 const contactThreads = 3
 
-// policy reads a definition's ceilings and overrides.
-func policy(t *tenant.Tenant) (llm.Policy, error) {
+// Policy reads a definition's ceilings and overrides.
+func Policy(t *tenant.Tenant) (llm.Policy, error) {
 	c := llm.DefaultCeilings()
 	c.Soft, c.Hard = t.CostSoft, t.CostHard
-	c.ContactDay = max(c.ContactDay, contactThreads*t.CostHard)
+	c.ContactDay = cmp.Or(t.CostContactDay, max(c.ContactDay, contactThreads*t.CostHard))
+	c.TenantDay = cmp.Or(t.CostTenantDay, c.TenantDay)
+	c.OperationsDay = cmp.Or(t.CostOperationsDay, c.OperationsDay)
 	overrides, err := llm.ParseOverrides(t.Models)
 	return llm.Policy{Version: t.Version, Overrides: overrides, Ceilings: c}, err
 }
 
 // checkModels says whether the models that a definition names can serve.
 func (s *Server) checkModels(t *tenant.Tenant) error {
-	p, err := policy(t)
+	p, err := Policy(t)
 	if err == nil {
 		if err = s.checkOverrides(p.Overrides); err != nil {
 			err = fmt.Errorf("llm_role_overrides: %w", err)

@@ -34,6 +34,9 @@ type definition struct {
 	QuietMS    *int           `yaml:"quiet_time_ms"`
 	CostSoft   string         `yaml:"cost_ceiling_soft_usd"`
 	CostHard   string         `yaml:"cost_ceiling_hard_usd"`
+	ContactDay string         `yaml:"cost_ceiling_contact_day_usd"`
+	TenantDay  string         `yaml:"cost_ceiling_tenant_day_usd"`
+	Operations string         `yaml:"cost_ceiling_operations_day_usd"`
 	Models     map[string]any `yaml:"llm_role_overrides"`
 	Slack      string         `yaml:"slack_channel"`
 	Thresholds map[string]any `yaml:"handoff_thresholds"`
@@ -218,6 +221,27 @@ func (c *checker) costs(d definition, t *Tenant) {
 		*ceiling.into = p
 	}
 	c.want(t.CostSoft <= t.CostHard, "cost_ceiling_soft_usd", "no more than cost_ceiling_hard_usd")
+	for _, day := range []struct {
+		path, text string
+		into       *money.Pico
+	}{
+		{"cost_ceiling_contact_day_usd", d.ContactDay, &t.CostContactDay},
+		{"cost_ceiling_tenant_day_usd", d.TenantDay, &t.CostTenantDay},
+		{"cost_ceiling_operations_day_usd", d.Operations, &t.CostOperationsDay},
+	} {
+		if day.text == "" {
+			continue
+		}
+		p, err := money.ParseUSD(day.text)
+		c.want(err == nil && p > 0, day.path, `dollars as a decimal string above zero, such as "0.60"`)
+		*day.into = p
+	}
+	for _, day := range []struct {
+		path string
+		p    money.Pico
+	}{{"cost_ceiling_contact_day_usd", t.CostContactDay}, {"cost_ceiling_tenant_day_usd", t.CostTenantDay}} {
+		c.want(day.p == 0 || day.p >= t.CostHard, day.path, "no less than cost_ceiling_hard_usd")
+	}
 }
 
 // thresholds takes the vertical's values where the section is empty; a section

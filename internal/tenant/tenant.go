@@ -61,28 +61,33 @@ type Thresholds struct {
 
 // Tenant is one business.
 type Tenant struct {
-	ID         ids.TenantID    `json:"id"`
-	Slug       string          `json:"slug"`
-	Name       string          `json:"name"`
-	Vertical   string          `json:"vertical"` // spa, salon, barbershop, dental, ..., lettings, lawn_care
-	App        string          `json:"app"`      // booking, ...
-	Country    string          `json:"country"`  // ISO 3166-1 alpha-2: how local phone numbers are read
-	Locale     string          `json:"locale"`   // en or sw
-	TimeZone   string          `json:"time_zone"`
-	Currency   string          `json:"currency"`
-	Assistant  string          `json:"assistant"`
-	HouseRules string          `json:"house_rules"`
-	Numbers    []Number        `json:"numbers"`
-	Admins     []Admin         `json:"admins"`
-	Mpesa      *Mpesa          `json:"mpesa,omitempty"`
-	Slack      string          `json:"slack_channel,omitempty"` // where people decide for models: #name or an id; the installation's when empty
-	Thresholds Thresholds      `json:"thresholds"`
-	CostSoft   money.Pico      `json:"cost_ceiling_soft_pico"`
-	CostHard   money.Pico      `json:"cost_ceiling_hard_pico"`
-	Models     json.RawMessage `json:"llm_role_overrides,omitempty"` // the roles that other models serve here, as llm.ParseOverrides reads them
-	QuietTime  time.Duration   `json:"quiet_time"`
-	Settings   json.RawMessage `json:"settings"` // the app's own section
-	Version    int64           `json:"version"`  // raised on every change; recorded with each turn
+	ID         ids.TenantID `json:"id"`
+	Slug       string       `json:"slug"`
+	Name       string       `json:"name"`
+	Vertical   string       `json:"vertical"` // spa, salon, barbershop, dental, ..., lettings, lawn_care
+	App        string       `json:"app"`      // booking, ...
+	Country    string       `json:"country"`  // ISO 3166-1 alpha-2: how local phone numbers are read
+	Locale     string       `json:"locale"`   // en or sw
+	TimeZone   string       `json:"time_zone"`
+	Currency   string       `json:"currency"`
+	Assistant  string       `json:"assistant"`
+	HouseRules string       `json:"house_rules"`
+	Numbers    []Number     `json:"numbers"`
+	Admins     []Admin      `json:"admins"`
+	Mpesa      *Mpesa       `json:"mpesa,omitempty"`
+	Slack      string       `json:"slack_channel,omitempty"` // where people decide for models: #name or an id; the installation's when empty
+	Thresholds Thresholds   `json:"thresholds"`
+	CostSoft   money.Pico   `json:"cost_ceiling_soft_pico"`
+	CostHard   money.Pico   `json:"cost_ceiling_hard_pico"`
+	// What a contact's, the business's and its operations' day may cost; 0 is the
+	// platform's default.
+	CostContactDay    money.Pico      `json:"cost_ceiling_contact_day_pico,omitempty"`
+	CostTenantDay     money.Pico      `json:"cost_ceiling_tenant_day_pico,omitempty"`
+	CostOperationsDay money.Pico      `json:"cost_ceiling_operations_day_pico,omitempty"`
+	Models            json.RawMessage `json:"llm_role_overrides,omitempty"` // the roles that other models serve here, as llm.ParseOverrides reads them
+	QuietTime         time.Duration   `json:"quiet_time"`
+	Settings          json.RawMessage `json:"settings"` // the app's own section
+	Version           int64           `json:"version"`  // raised on every change; recorded with each turn
 }
 
 // Location reads the business's zone, which costs the reading of a file: who
