@@ -241,6 +241,11 @@ type scripted struct {
 	asked   []string
 }
 
+// Resolve implements understand.Model.
+func (m *scripted) Resolve(context.Context, llm.Target) (llm.Resolution, error) {
+	return llm.Resolution{}, nil
+}
+
 // Call implements understand.Model.
 func (m *scripted) Call(_ context.Context, req llm.Request) (llm.Result, error) {
 	m.mu.Lock()

@@ -30,9 +30,9 @@ func (a Arm) Alias() string {
 
 // Rollout is how much of a role's conversations a canary gets.
 type Rollout struct {
-	Percent int // 0 to 100; 0 is no canary, also for threads that had one
+	Percent int `json:"percent"` // 0 to 100; 0 is no canary, also for threads that had one
 	// Experiment names what is tried. Empty draws buckets without a salt.
-	Experiment string
+	Experiment string `json:"experiment,omitempty"`
 }
 
 // Rollouts are control data. It answers from memory and is safe for concurrent

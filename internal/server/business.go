@@ -32,6 +32,7 @@ type business struct {
 	turns   turn.Business
 	policy  llm.Policy
 	gateway payment.Gateway // nil when the tenant takes no payments
+	tracks  trackCache
 }
 
 // loadTenants serves everyone who is registered. Secrets that are missing are
@@ -48,6 +49,9 @@ func (s *Server) loadTenants(ctx context.Context) error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := s.loadRollouts(ctx); err != nil {
 		return err
 	}
 	if err := s.serve(known); err != nil {

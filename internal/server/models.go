@@ -35,7 +35,7 @@ func (s *Server) understander() (*understand.Understander, error) {
 		if err != nil {
 			return nil, fmt.Errorf("load prompts: %w", err)
 		}
-		cfg.Model, cfg.Prompts = s.models, prompts
+		cfg.Model, cfg.Prompts, cfg.Tracks = s.models, prompts, tracks{s}
 	}
 	return understand.New(cfg)
 }
@@ -64,15 +64,18 @@ func (s *Server) router() (*llm.Router, error) {
 		s.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "models.none")
 		return nil, nil //nolint:nilnil // no model is a way to run.
 	}
-	roles, catalogue, err := s.assignments()
+	a, err := s.assignments()
 	if err == nil {
-		roles, err = s.served(roles, providers)
+		var wrong error
+		a.roles, err = s.served(a.roles, providers)
+		a.canaries, wrong = s.served(a.canaries, providers)
+		err = errors.Join(err, wrong)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return llm.New(llm.Config{
-		Roles: roles, Catalogue: catalogue, Providers: providers, Clock: s.cfg.Clock, Logger: s.cfg.Logger,
+		Roles: a.roles, Canaries: a.canaries, Rollouts: rollouts{s}, Catalogue: a.catalogue, Providers: providers, Clock: s.cfg.Clock, Logger: s.cfg.Logger,
 		Ledger: store.Calls{Open: s.tenantStore, Real: s.real}, Policies: policies{s}, Owner: s.store.Node(), Stopwatch: s.real,
 		Escalations: s.people,
 	})
@@ -171,27 +174,38 @@ func (s *Server) served(roles llm.Roles, providers map[string]llm.Provider) (llm
 	return out, errors.Join(errs...)
 }
 
-func (s *Server) assignments() (llm.Roles, *llm.Catalogue, error) {
+// assignment is which models serve which role, which are on trial, and the
+// catalogue that has them.
+type assignment struct {
+	roles, canaries llm.Roles
+	catalogue       *llm.Catalogue
+}
+
+func (s *Server) assignments() (a assignment, err error) {
 	m := s.cfg.Settings.Models
-	roles, err := llm.DefaultRoles()
-	if m.Roles != "" && err == nil {
+	if m.Roles == "" {
+		a.roles, err = llm.DefaultRoles()
+	} else {
 		var raw []byte
 		if raw, err = os.ReadFile(m.Roles); err == nil {
-			roles, err = llm.ParseRoles(raw)
+			a.roles, err = llm.ParseRoles(raw)
+		}
+		if err == nil {
+			a.canaries, err = llm.ParseCanaries(raw)
 		}
 	}
 	if err != nil {
-		return roles, nil, fmt.Errorf("read roles: %w", err)
+		return a, fmt.Errorf("read roles: %w", err)
 	}
-	catalogue, err := llm.DefaultCatalogue()
+	a.catalogue, err = llm.DefaultCatalogue()
 	if m.Catalogue != "" && err == nil {
 		var raw []byte
 		if raw, err = os.ReadFile(m.Catalogue); err == nil {
-			catalogue, err = catalogue.Extend(raw)
+			a.catalogue, err = a.catalogue.Extend(raw)
 		}
 	}
 	if err != nil {
-		return roles, nil, fmt.Errorf("read model catalogue: %w", err)
+		return a, fmt.Errorf("read model catalogue: %w", err)
 	}
-	return roles, catalogue, nil
+	return a, nil
 }

@@ -133,6 +133,9 @@ func (s *Server) reload(ctx context.Context) {
 func (s *Server) loadChanged(ctx context.Context) error {
 	s.loading.Lock()
 	defer s.loading.Unlock()
+	if err := s.loadRollouts(ctx); err != nil {
+		return err
+	}
 	versions, err := s.store.Versions(ctx)
 	if err != nil || maps.Equal(versions, s.versions()) {
 		return err

@@ -72,6 +72,7 @@ type Server struct {
 	mu         sync.Mutex
 	businesses map[ids.TenantID]*business
 	routes     atomic.Pointer[routes]
+	trials     atomic.Pointer[map[llm.Role]llm.Rollout]
 }
 
 // turnWorkers is how many turns run at once. A turn mostly waits for a model.

@@ -13,12 +13,12 @@ import (
 
 // RoleCost is what one role cost a tenant over a span.
 type RoleCost struct {
-	Role   llm.Role
-	Calls  int // attempts at models
-	ByCode int // questions that code answered, which cost nothing
-	Failed int // attempts without a usable answer
-	Tokens llm.Usage
-	Cost   money.Pico
+	Role   llm.Role   `json:"role"`
+	Calls  int        `json:"calls"`   // attempts at models
+	ByCode int        `json:"by_code"` // questions that code answered, which cost nothing
+	Failed int        `json:"failed"`  // attempts without a usable answer
+	Tokens llm.Usage  `json:"tokens"`
+	Cost   money.Pico `json:"cost_pico"`
 }
 
 // RoleCosts sums the tenant's model calls from a time on by role, the dearest
@@ -46,16 +46,16 @@ func (t *Tenant) RoleCosts(ctx context.Context, since time.Time) ([]RoleCost, er
 // from: the newest.
 const trackSample = 1_000
 
-// TrackRecord says how a role did for the tenant from a time on: its answers,
+// TrackRecord says how a role did for the tenant between two times: its answers,
 // how many of them nobody contradicted since, and what the newest of them said by
 // their member named label, such as "intent".
-func (t *Tenant) TrackRecord(ctx context.Context, role llm.Role, label string, since time.Time) (prompt.Track, error) {
+func (t *Tenant) TrackRecord(ctx context.Context, role llm.Role, label string, since, until time.Time) (prompt.Track, error) {
 	var track prompt.Track
 	counts := make(map[string]int)
 	sampled := 0
 	err := t.Read(ctx, func(q db.Q) error {
-		const given = " FROM llm_calls WHERE role = $1 AND outcome = $2 AND at >= $3"
-		args := []any{string(role), string(llm.OK), db.At(since)}
+		const given = " FROM llm_calls WHERE role = $1 AND outcome = $2 AND at >= $3 AND at < $4"
+		args := []any{string(role), string(llm.OK), db.At(since), db.At(until)}
 		if err := q.QueryRowContext(ctx, "SELECT COUNT(*), CAST(COALESCE(SUM(CASE WHEN failure_signal = '' THEN 1 ELSE 0 END), 0) AS BIGINT)"+given, args...).
 			Scan(&track.Count, &track.Right); err != nil {
 			return err
@@ -64,7 +64,7 @@ func (t *Tenant) TrackRecord(ctx context.Context, role llm.Role, label string, s
 			var answer string
 			err := row.Scan(&answer)
 			return answer, err
-		}, "SELECT answer"+given+" ORDER BY at DESC, id DESC LIMIT $4", append(args, trackSample)...)
+		}, "SELECT answer"+given+" ORDER BY at DESC, id DESC LIMIT $5", append(args, trackSample)...)
 		if err != nil {
 			return err
 		}

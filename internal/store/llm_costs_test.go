@@ -61,8 +61,9 @@ func TestATrackRecordTellsCountAccuracyAndShares(t *testing.T) {
 		llm.Record{Role: llm.IntentClassifier, Tier: 0, Outcome: llm.OK, At: later(3)}, // code's answer is not stored
 		llm.Record{Role: llm.IntentClassifier, Tier: 1, Outcome: "malformed", Answer: `{"intent":"spam"}`, At: later(4)},
 		llm.Record{Role: llm.SlotExtractor, Tier: 1, Outcome: llm.OK, Answer: `{"intent":"spam"}`, At: later(4)},
+		answer("new", "", later(60)),
 	)
-	got, err := b.TrackRecord(t.Context(), llm.IntentClassifier, "intent", noon)
+	got, err := b.TrackRecord(t.Context(), llm.IntentClassifier, "intent", noon, later(60))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func TestATrackRecordTellsCountAccuracyAndShares(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("track record (-want +got):\n%s", diff)
 	}
-	if got, err := b.TrackRecord(t.Context(), llm.Reorientation, "intent", noon); err != nil || got.Count != 0 || got.String() != "" {
+	if got, err := b.TrackRecord(t.Context(), llm.Reorientation, "intent", noon, later(60)); err != nil || got.Count != 0 || got.String() != "" {
 		t.Errorf("of a role nobody called: %+v, %v", got, err)
 	}
 }

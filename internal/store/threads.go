@@ -11,14 +11,14 @@ import (
 )
 
 const threadColumns = `id, mailbox_key, contact_id, actor_type, app, graph_version, node, state, driver, handoff,
-	language, disclosed, counters, pending, version, epoch, opened_at, last_at, closed_at`
+	language, disclosed, counters, pending, version, epoch, opened_at, last_at, closed_at, arms`
 
 func scanThread(row db.Scanner) (thread.Thread, error) {
 	var th thread.Thread
 	var opened, last, closed db.Time
 	err := row.Scan(&th.ID, &th.Mailbox, &th.ContactID, &th.Actor, &th.App, &th.GraphVer, &th.Node, db.JSON{V: &th.State},
 		&th.Driver, db.JSON{V: &th.Handoff}, &th.Language, &th.Disclosed, db.JSON{V: &th.Counters}, db.JSON{V: &th.Pending},
-		&th.Version, &th.Epoch, &opened, &last, &closed)
+		&th.Version, &th.Epoch, &opened, &last, &closed, db.JSON{V: &th.Arms})
 	th.OpenedAt, th.LastAt, th.ClosedAt = opened.Time, last.Time, closed.Time
 	return th, err
 }
@@ -50,12 +50,15 @@ func askCodes(into *[]string) db.Ask {
 // writeThread inserts a thread (before is 0) or replaces the version it was
 // read at; done is called when it did.
 func writeThread(th *thread.Thread, before int64, done func(db.Scanner) error) db.Ask {
-	var handoff, pending any
+	var handoff, pending, arms any
 	if th.Handoff != nil {
 		handoff = th.Handoff
 	}
 	if th.Pending != nil {
 		pending = th.Pending
+	}
+	if len(th.Arms) > 0 {
+		arms = th.Arms
 	}
 	args := []any{
 		string(th.ID), string(th.Mailbox), string(th.ContactID), string(th.Actor), th.App, th.GraphVer, th.Node,
@@ -66,16 +69,17 @@ func writeThread(th *thread.Thread, before int64, done func(db.Scanner) error) d
 		db.JSON{V: th.Counters},
 		db.JSON{V: pending},
 		before + 1, th.Epoch, db.At(th.OpenedAt), db.At(th.LastAt), db.At(th.ClosedAt),
+		db.JSON{V: arms},
 	}
 	if before == 0 {
 		return db.Each("open thread", done, "INSERT INTO conversation_threads ("+threadColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) RETURNING id`, args...)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) RETURNING id`, args...)
 	}
 	return db.Each("write thread", done, `
 		UPDATE conversation_threads SET mailbox_key = $2, contact_id = $3, actor_type = $4, app = $5, graph_version = $6,
 			node = $7, state = $8, driver = $9, handoff = $10, language = $11, disclosed = $12, counters = $13, pending = $14,
-			version = $15, epoch = $16, opened_at = $17, last_at = $18, closed_at = $19
-		WHERE id = $1 AND version = $20 RETURNING id`, append(args, before)...)
+			version = $15, epoch = $16, opened_at = $17, last_at = $18, closed_at = $19, arms = $20
+		WHERE id = $1 AND version = $21 RETURNING id`, append(args, before)...)
 }
 
 func askContact(id ids.ContactID, c *contact.Contact, lastInbound *db.Time, number *string) db.Ask {

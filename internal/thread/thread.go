@@ -76,11 +76,14 @@ type Thread struct {
 	Disclosed bool            `json:"disclosed"`
 	Counters  Counters        `json:"counters"`
 	Pending   *Confirmation   `json:"pending,omitempty"`
-	Version   int64           `json:"version"`
-	Epoch     int64           `json:"epoch"` // raised when the driver changes; queued agent rows of an older epoch are dropped
-	OpenedAt  time.Time       `json:"opened_at"`
-	LastAt    time.Time       `json:"last_at"`   // last turn
-	ClosedAt  time.Time       `json:"closed_at"` // zero while open
+	// Arms are which arm of each model role's trial the conversation is in, by
+	// role, as they were first assigned.
+	Arms     map[string]string `json:"arms,omitempty"`
+	Version  int64             `json:"version"`
+	Epoch    int64             `json:"epoch"` // raised when the driver changes; queued agent rows of an older epoch are dropped
+	OpenedAt time.Time         `json:"opened_at"`
+	LastAt   time.Time         `json:"last_at"`   // last turn
+	ClosedAt time.Time         `json:"closed_at"` // zero while open
 }
 
 // Confirmation is a question whose yes lets something irreversible happen. The

@@ -162,6 +162,9 @@ func (r *run) build() error {
 			r.heard(it)
 		}
 	}
+	if len(r.arms) > 0 {
+		r.th.Arms = r.arms
+	}
 	r.queue()
 	for _, e := range r.effects {
 		r.commit.Outbox = append(r.commit.Outbox, r.row(e))

@@ -40,6 +40,7 @@ type recorded struct {
 	Reads     graph.Results           `json:"reads"`
 	Conflicts map[string]graph.Result `json:"conflicts"`
 	Taken     bool                    `json:"receipt_taken,omitempty"`
+	Arms      map[string]string       `json:"arms,omitempty"` // as the thread keeps them from this turn on
 	Erased    bool                    `json:"erased,omitempty"`
 }
 
@@ -56,7 +57,7 @@ func (r *run) record() error {
 	inputs, err := json.Marshal(recorded{ //nolint:musttag // Go's names are the stored form, which only Replay reads.
 		Path: r.path, Batch: r.batch.Items, Key: r.claim.Key, TurnID: r.turnID, Now: r.now, Seed: hex.EncodeToString(r.seed[:]),
 		Tenant: r.b.Tenant.Version, Snapshot: r.snap, Input: r.understood, Calls: r.calls, Phrases: r.phrases, Unpaid: r.unpaid, Others: r.others,
-		Reads: r.reads, Conflicts: r.conflicts, Taken: r.settling != nil && r.settling.taken,
+		Reads: r.reads, Conflicts: r.conflicts, Taken: r.settling != nil && r.settling.taken, Arms: r.arms,
 	})
 	if err != nil {
 		return fmt.Errorf("record turn: %w", err)
@@ -103,7 +104,7 @@ func (e *Engine) Replay(ctx context.Context, b Business, inputs json.RawMessage)
 	r := &run{
 		e: e, b: b, claim: mailbox.Claim{Key: rec.Key}, snap: rec.Snapshot, batch: mailbox.Batch{Items: rec.Batch},
 		now: rec.Now, turnID: rec.TurnID, path: rec.Path, in: rec.Input, understood: rec.Input, calls: rec.Calls,
-		conflicts: rec.Conflicts, known: rec.Reads, replay: &rec,
+		conflicts: rec.Conflicts, known: rec.Reads, replay: &rec, arms: rec.Arms,
 	}
 	if n, err := hex.Decode(r.seed[:], []byte(rec.Seed)); err != nil || n != len(r.seed) {
 		return "", errors.New("read recorded turn: bad seed")

@@ -280,6 +280,7 @@ type run struct {
 	in         graph.Input
 	understood graph.Input // in as it was recorded, before an event takes its place
 	calls      []string
+	arms       map[string]string // by model role: what the thread has, and what this turn assigned
 	settling   *settling
 	replay     *recorded     // set when a recorded turn is computed again
 	known      graph.Results // what a replay has read already

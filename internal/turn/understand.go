@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/ratiba/ratiba/internal/graph"
@@ -19,6 +20,8 @@ const nonceMark = "~"
 // it finds out what the batch means.
 func (r *run) understandStages(ctx context.Context) error {
 	r.in, r.understood, r.calls, r.settling = graph.Input{}, graph.Input{}, nil, nil
+	r.arms = map[string]string{}
+	maps.Copy(r.arms, r.before.Arms)
 	switch r.path {
 	case pathSteps:
 		return r.understand(ctx)
@@ -80,6 +83,7 @@ func (r *run) origin(expect understand.Expect) understand.IDs {
 		Tenant: t.ID, Thread: r.conversation(), Contact: r.snap.Contact.ID, Turn: r.turnID,
 		Voice: understand.Voice{Assistant: t.Assistant, Business: t.Name, HouseRules: t.HouseRules, Locale: t.Locale},
 		Said:  r.in.Text, Expecting: strings.Join(expect.Slots, ", "), Attempt: r.th.Counters.SlotReprompts,
+		Arms: r.arms,
 	}
 }
 

@@ -20,23 +20,35 @@ import (
 //go:embed schema/*.json
 var schemas embed.FS
 
-// Model answers one question. It is safe for concurrent use; llm.Router is one.
+// Model answers one question, and says before which arm of a trial it is asked
+// in. It is safe for concurrent use; llm.Router is one.
 type Model interface {
+	Resolve(ctx context.Context, t llm.Target) (llm.Resolution, error)
 	Call(ctx context.Context, req llm.Request) (llm.Result, error)
 }
 
-// Prompts renders a prompt by name; every variable the prompt declares is
-// given. prompt.Set is one.
+// Prompts renders the version of a prompt that an alias stands for; every
+// variable the prompt declares is given. prompt.Set is one.
 type Prompts interface {
-	Render(name string, vars map[string]string) (prompt.Rendered, error)
+	RenderAs(name, alias string, vars map[string]string) (prompt.Rendered, error)
+}
+
+// Tracks says how a role did for a business lately: the same for some minutes,
+// and at once. Nothing is known of the zero Track.
+type Tracks interface {
+	Track(ctx context.Context, tenant ids.TenantID, role llm.Role) prompt.Track
 }
 
 // Config is what an Understander needs.
 type Config struct {
 	Model   Model   // nil: tier 0 alone understands, and nothing is phrased
 	Prompts Prompts // required with Model
+	Tracks  Tracks  // nil: prompts tell no track record
 	Logger  *slog.Logger
 }
+
+// trackRecord is the variable of every prompt that tells how its role did.
+const trackRecord = "track_record"
 
 // Voice is how a business speaks: what prompts are told about it. Every field
 // is trusted text.
@@ -60,6 +72,10 @@ type IDs struct {
 	Expecting string
 	// Attempt counts how often a clarification was asked; 0 means once.
 	Attempt int
+	// Arms are which arm of each role's trial the conversation is in, by role.
+	// What a call assigns is put in, so that whoever keeps the conversation keeps
+	// it; nil keeps nothing.
+	Arms map[string]string
 }
 
 // Understander reads bursts, asking a model where code is in doubt. It is safe
@@ -78,18 +94,30 @@ func New(cfg Config) (*Understander, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	u := &Understander{cfg: cfg}
-	for name, into := range map[string]**llm.Schema{
-		"intent_classifier": &u.intents, "slot_extractor": &u.slots, "phrased_text": &u.phrased,
-	} {
+	all, err := Schemas()
+	if err != nil {
+		return nil, err
+	}
+	u.intents, u.slots, u.phrased = all[0], all[1], all[2]
+	return u, nil
+}
+
+// Schemas are what models' answers are held against: of the intent, of the
+// slots, of a phrasing.
+func Schemas() ([]*llm.Schema, error) {
+	var out []*llm.Schema
+	for _, name := range []string{"intent_classifier", "slot_extractor", "phrased_text"} {
 		raw, err := schemas.ReadFile("schema/" + name + ".json")
 		if err != nil {
 			return nil, fmt.Errorf("understand: read schema: %w", err)
 		}
-		if *into, err = llm.CompileSchema(name, raw); err != nil {
+		s, err := llm.CompileSchema(name, raw)
+		if err != nil {
 			return nil, fmt.Errorf("understand: %w", err)
 		}
+		out = append(out, s)
 	}
-	return u, nil
+	return out, nil
 }
 
 // Understand reads a burst: by code, and where code is in doubt by a model
@@ -165,21 +193,52 @@ func (i IDs) attrs(role llm.Role, more ...slog.Attr) []slog.Attr {
 }
 
 func (u *Understander) call(ctx context.Context, role llm.Role, vars map[string]string, said string, schema *llm.Schema, belongs IDs) (llm.Result, error) {
-	p, err := u.cfg.Prompts.Render(string(role), vars)
+	arm, err := u.arm(ctx, role, belongs)
+	if err != nil {
+		return llm.Result{}, err
+	}
+	vars[trackRecord] = ""
+	if u.cfg.Tracks != nil {
+		vars[trackRecord] = u.cfg.Tracks.Track(ctx, belongs.Tenant, role).String()
+	}
+	p, err := u.cfg.Prompts.RenderAs(string(role), arm.Alias(), vars)
 	if err != nil {
 		u.cfg.Logger.LogAttrs(ctx, slog.LevelError, "understand.prompt_failed", belongs.attrs(role, slog.String("error", err.Error()))...)
 		return llm.Result{}, err
 	}
 	res, err := u.cfg.Model.Call(ctx, llm.Request{
 		Role: role, Tenant: belongs.Tenant, Thread: belongs.Thread, Contact: belongs.Contact, Turn: belongs.Turn,
-		PromptVersion: p.Version, System: p.System, Schema: schema,
+		PromptVersion: p.Version, Arm: arm, System: p.System, Schema: schema,
 		Messages: []llm.Message{{Role: llm.User, Content: prompt.Delimit(said)}},
 	})
 	if err != nil {
-		u.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "understand.model_failed", belongs.attrs(role, slog.String("error", err.Error()))...)
+		u.failed(ctx, role, belongs, err)
 		return llm.Result{}, err
 	}
 	return res, nil
+}
+
+// arm says which arm of the role's trial the conversation is in, and keeps it.
+func (u *Understander) arm(ctx context.Context, role llm.Role, belongs IDs) (llm.Arm, error) {
+	to, err := u.cfg.Model.Resolve(ctx, llm.Target{
+		Role: role, Tenant: belongs.Tenant, Thread: belongs.Thread, Arm: llm.Arm(belongs.Arms[string(role)]),
+	})
+	if err != nil {
+		u.failed(ctx, role, belongs, err)
+		return "", err
+	}
+	if belongs.Arms != nil {
+		belongs.Arms[string(role)] = string(to.Arm)
+	}
+	return to.Arm, nil
+}
+
+// failed reports that no model answered. A cost ceiling's refusal was reported
+// where it was made.
+func (u *Understander) failed(ctx context.Context, role llm.Role, belongs IDs, err error) {
+	if !errors.Is(err, llm.ErrBudget) {
+		u.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "understand.model_failed", belongs.attrs(role, slog.String("error", err.Error()))...)
+	}
 }
 
 // list writes what can be booked, one a line.

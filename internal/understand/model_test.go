@@ -21,6 +21,11 @@ type script struct {
 	answers map[llm.Role]string
 	fail    error
 	asked   []llm.Request
+	rollout llm.Rollout
+}
+
+func (s *script) Resolve(_ context.Context, t llm.Target) (llm.Resolution, error) {
+	return llm.Resolution{Arm: s.rollout.Arm(t.Role, t.Tenant, t.Thread, t.Arm)}, nil
 }
 
 func (s *script) Call(_ context.Context, req llm.Request) (llm.Result, error) {
@@ -186,7 +191,7 @@ func TestAHardCeilingIsTold(t *testing.T) {
 
 type brokenPrompts struct{}
 
-func (brokenPrompts) Render(string, map[string]string) (prompt.Rendered, error) {
+func (brokenPrompts) RenderAs(string, string, map[string]string) (prompt.Rendered, error) {
 	return prompt.Rendered{}, errors.New("no such prompt")
 }
 
