@@ -2,8 +2,9 @@
 //
 // One binary with sub-commands: demo shows the whole product with a simulated
 // world, serve runs it, sim runs the simulators alone, migrate and tenant
-// prepare an installation, doctor and models look at one, escalations decides
-// what models were not sure of. This package reads the
+// prepare an installation, doctor, models and replay look at one, rollout tries
+// models and prompts on it, escalations decides what models were not sure of.
+// This package reads the
 // environment, prints and exits; everything else is in internal.
 package main
 
@@ -31,6 +32,8 @@ type cli struct {
 	Tenant  tenantCmd  `cmd:"" help:"Define businesses."`
 	Doctor  doctorCmd  `cmd:"" help:"Examine an installation: configuration, keys, models, prompts, businesses, clocks."`
 	Models  modelsCmd  `cmd:"" help:"List which models serve which role, and what they cost in the last seven days."`
+	Rollout rolloutCmd `cmd:"" help:"Serve a part of the conversations by models or prompts on trial."`
+	Replay  replayCmd  `cmd:"" help:"Compute a stored turn, or the calls of a tape, again, without network."`
 	Bench   benchCmd   `cmd:"" help:"Measure the product on this machine."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/fault"
+	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/llm"
 	"github.com/ratiba/ratiba/internal/server"
 	"github.com/ratiba/ratiba/internal/store"
 	"github.com/ratiba/ratiba/internal/tenant"
@@ -17,14 +19,27 @@ import (
 
 // keeper is who has the data: this process, or the one that serves them.
 type keeper interface {
+	archivist
+	operator
+	queue
+	Stop() error
+}
+
+// archivist keeps businesses' and people's data.
+type archivist interface {
 	ExportTenant(ctx context.Context, slug string, w io.Writer) error
 	ImportTenant(ctx context.Context, archive io.ReaderAt, size int64, slug string) (tenant.Tenant, error)
 	Holdings(ctx context.Context, slug string) (store.Counts, error)
 	DeleteTenant(ctx context.Context, slug string) error
 	ExportPerson(ctx context.Context, slug string, who contact.Identity, w io.Writer) error
 	ErasePerson(ctx context.Context, slug string, who contact.Identity) (store.Erasure, error)
-	queue
-	Stop() error
+}
+
+// operator tries models and prompts, and looks at what they did.
+type operator interface {
+	Rollouts(ctx context.Context) ([]store.Rollout, error)
+	SetRollout(ctx context.Context, role llm.Role, r llm.Rollout) error
+	ReplayTurn(ctx context.Context, slug string, turn ids.TurnID, plain bool) (server.Replay, error)
 }
 
 // with does something with the data, through the process that serves the

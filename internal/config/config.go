@@ -93,6 +93,7 @@ type Models struct {
 	Anthropic Provider `yaml:"anthropic" envPrefix:"RATIBA_ANTHROPIC_"`
 	Roles     string   `yaml:"roles" env:"RATIBA_ROLES"`         // a roles file in place of the built-in one
 	Catalogue string   `yaml:"catalogue" env:"RATIBA_CATALOGUE"` // a catalogue file that adds models
+	Tape      string   `yaml:"tape" env:"RATIBA_TAPE"`           // a file that every model call is appended to
 }
 
 // Provider is one model provider.

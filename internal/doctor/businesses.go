@@ -60,7 +60,11 @@ func (e *examination) businesses(ctx context.Context, router *llm.Router) {
 	if s == nil {
 		return
 	}
-	for _, t := range s.Tenants() {
+	known, err := s.Definitions(ctx)
+	if err != nil {
+		e.faults("businesses", err)
+	}
+	for _, t := range known {
 		before := len(e.Findings)
 		e.business(t, router)
 		if len(e.Findings) == before {

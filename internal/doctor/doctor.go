@@ -15,11 +15,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/ratiba/ratiba/internal/clock"
 	"github.com/ratiba/ratiba/internal/config"
 	"github.com/ratiba/ratiba/internal/fault"
 	"github.com/ratiba/ratiba/internal/server"
+	"github.com/ratiba/ratiba/internal/tenant"
 )
 
 // Level says how grave a finding is.
@@ -108,9 +110,17 @@ func Examine(ctx context.Context, p Patient) Report {
 	return e.Report
 }
 
+// installed is an installation's data: opened here, or asked of the process that
+// serves them.
+type installed interface {
+	Definitions(ctx context.Context) ([]tenant.Tenant, error)
+	Costs(ctx context.Context, since time.Time) ([]server.Costs, error)
+	Stop() error
+}
+
 // open opens the installation without serving it; nil when there is none yet or
 // when it cannot be looked at now, which is then reported.
-func (e *examination) open(ctx context.Context) *server.Server {
+func (e *examination) open(ctx context.Context) installed {
 	if e.secret(e.settings.Database.URLEnv) == "" {
 		if _, err := os.Stat(filepath.Join(e.settings.Data, "control.db")); err != nil {
 			e.add(OK, "businesses", "no business is defined yet in %s", e.settings.Data)
@@ -120,8 +130,12 @@ func (e *examination) open(ctx context.Context) *server.Server {
 	s, err := server.New(ctx, server.Config{Settings: e.settings, Secrets: e.secret, Logger: slog.New(slog.DiscardHandler), Offline: true})
 	switch {
 	case fault.CodeOf(err) == fault.Conflict:
-		e.add(Warn, "businesses", "not looked at: %s", fault.SentenceOf(err))
-		return nil
+		r := server.Reach(e.settings.Data)
+		if _, asked := r.Definitions(ctx); asked != nil {
+			e.add(Warn, "businesses", "not looked at: %s", fault.SentenceOf(err))
+			return nil
+		}
+		return r
 	case err != nil:
 		e.faults("businesses", err)
 		return nil

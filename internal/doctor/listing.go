@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/ratiba/ratiba/internal/config"
 	"github.com/ratiba/ratiba/internal/llm"
 	"github.com/ratiba/ratiba/internal/money"
-	"github.com/ratiba/ratiba/internal/server"
 )
 
 // week is what costs are summed over.
@@ -97,17 +95,13 @@ func Models(ctx context.Context, p Patient) (Listing, error) {
 }
 
 // sum adds what every business spent.
-func (l *Listing) sum(ctx context.Context, s *server.Server) error {
-	for _, t := range s.Tenants() {
-		st, err := s.Store(t.ID)
-		if err != nil {
-			return err
-		}
-		costs, err := st.RoleCosts(ctx, l.Since)
-		if err != nil {
-			return fmt.Errorf("%s: %w", t.Slug, err)
-		}
-		for _, c := range costs {
+func (l *Listing) sum(ctx context.Context, s installed) error {
+	costs, err := s.Costs(ctx, l.Since)
+	if err != nil {
+		return err
+	}
+	for _, t := range costs {
+		for _, c := range t.Roles {
 			l.Costs = append(l.Costs, Cost{t.Slug, c.Role, c.Calls, c.ByCode, c.Failed, c.Tokens, c.Cost.Dollars()})
 		}
 	}

@@ -211,6 +211,19 @@ type Tape struct {
 // else that is no exchange is an error that names the line.
 func ReadTape(r io.Reader) (*Tape, error) {
 	t := &Tape{lines: map[string][]exchange{}}
+	err := eachExchange(r, func(_ int, e exchange) error {
+		t.lines[e.Hash] = append(t.lines[e.Hash], e)
+		t.left++
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// eachExchange reads a tape line by line.
+func eachExchange(r io.Reader, do func(line int, e exchange) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxTapeLine)
 	for n := 1; lines.Scan(); n++ {
@@ -219,18 +232,19 @@ func ReadTape(r io.Reader) (*Tape, error) {
 		}
 		var e exchange
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return nil, fmt.Errorf("read tape, line %d: %w", n, err)
+			return fmt.Errorf("read tape, line %d: %w", n, err)
 		}
 		if e.Hash == "" || (e.Answer == nil) == (e.Error == nil) {
-			return nil, fmt.Errorf("read tape, line %d: want a hash and an answer or an error", n)
+			return fmt.Errorf("read tape, line %d: want a hash and an answer or an error", n)
 		}
-		t.lines[e.Hash] = append(t.lines[e.Hash], e)
-		t.left++
+		if err := do(n, e); err != nil {
+			return err
+		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read tape: %w", err)
+		return fmt.Errorf("read tape: %w", err)
 	}
-	return t, nil
+	return nil
 }
 
 // Provider returns the provider of that name as it was recorded. A call that is
@@ -255,7 +269,12 @@ func (p *played) Complete(ctx context.Context, call Call) (Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return Answer{}, &Error{Class: Cancelled, Provider: p.name, Cause: err}
 	}
-	e, ok := p.tape.take(hashCall(p.name, &call))
+	return p.answer(hashCall(p.name, &call))
+}
+
+// answer takes the next recording of a call.
+func (p *played) answer(hash string) (Answer, error) {
+	e, ok := p.tape.take(hash)
 	if !ok {
 		return Answer{}, &Error{Class: InvalidRequest, Provider: p.name, Code: "not_recorded", Cause: ErrNotRecorded}
 	}

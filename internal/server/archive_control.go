@@ -16,6 +16,8 @@ import (
 
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/fault"
+	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/llm"
 	"github.com/ratiba/ratiba/internal/store"
 	"github.com/ratiba/ratiba/internal/tenant"
 )
@@ -24,15 +26,24 @@ import (
 type asked struct {
 	Slug   string           `json:"slug"`
 	Person contact.Identity `json:"person,omitzero"`
+	Role   llm.Role         `json:"role,omitempty"`
+	Trial  llm.Rollout      `json:"trial,omitzero"`
+	Since  time.Time        `json:"since,omitzero"`
+	Turn   ids.TurnID       `json:"turn,omitempty"`
+	Clear  bool             `json:"clear,omitempty"`
 }
 
 // told is the answer, and what a stream ends with that broke off.
 type told struct {
-	Tenant  tenant.Tenant `json:"tenant,omitzero"`
-	Counts  store.Counts  `json:"counts,omitempty"`
-	Erasure store.Erasure `json:"erasure,omitzero"`
-	Code    fault.Code    `json:"code,omitempty"`
-	Error   string        `json:"error,omitempty"`
+	Tenant  tenant.Tenant   `json:"tenant,omitzero"`
+	Counts  store.Counts    `json:"counts,omitempty"`
+	Erasure store.Erasure   `json:"erasure,omitzero"`
+	Trials  []store.Rollout `json:"trials,omitempty"`
+	Tenants []tenant.Tenant `json:"tenants,omitempty"`
+	Costs   []Costs         `json:"costs,omitempty"`
+	Replay  *Replay         `json:"replay,omitempty"`
+	Code    fault.Code      `json:"code,omitempty"`
+	Error   string          `json:"error,omitempty"`
 }
 
 // endError is the trailer of a stream: the answer when it broke off.

@@ -322,5 +322,6 @@ func (s *Server) Replay(ctx context.Context, id ids.TenantID, inputs json.RawMes
 	if err != nil {
 		return "", err
 	}
-	return s.engine.Replay(ctx, b.turns, inputs)
+	r, err := s.engine.Replay(ctx, b.turns, inputs)
+	return r.Digest, err
 }

@@ -74,11 +74,33 @@ func (s *Server) router() (*llm.Router, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.record(providers); err != nil {
+		return nil, err
+	}
 	return llm.New(llm.Config{
 		Roles: a.roles, Canaries: a.canaries, Rollouts: rollouts{s}, Catalogue: a.catalogue, Providers: providers, Clock: s.cfg.Clock, Logger: s.cfg.Logger,
 		Ledger: store.Calls{Open: s.tenantStore, Real: s.real}, Policies: policies{s}, Owner: s.store.Node(), Stopwatch: s.real,
 		Escalations: s.people,
 	})
+}
+
+// record has every call written to the tape that the settings name.
+func (s *Server) record(providers map[string]llm.Provider) error {
+	m := s.cfg.Settings.Models
+	if m.Tape == "" {
+		return nil
+	}
+	f, err := os.OpenFile(m.Tape, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the tape of model calls: %w", err)
+	}
+	s.tape = f
+	recorder := llm.NewRecorder(f, s.cfg.Secrets(m.OpenAI.KeyEnv), s.cfg.Secrets(m.Anthropic.KeyEnv))
+	for name, p := range providers {
+		providers[name] = recorder.Provider(name, p)
+	}
+	s.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "models.recording", slog.String("file", m.Tape))
+	return nil
 }
 
 // policies answers from the definitions that are served.

@@ -58,6 +58,7 @@ type Server struct {
 	engine   *turn.Engine
 	models   *llm.Router // nil without a model
 	people   *people
+	tape     *os.File // what models are asked is recorded there; nil: nowhere
 	whatsapp *whatsapp.Client
 	turns    *coord.Pump
 	sends    *coord.Pump
@@ -96,7 +97,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if err = s.compose(ctx); err != nil {
-		return nil, errors.Join(err, s.store.Close(), s.hot.Close())
+		return nil, errors.Join(err, s.store.Close(), s.hot.Close(), s.closeTape())
 	}
 	return s, nil
 }
@@ -243,7 +244,15 @@ func (s *Server) Stop() error {
 	}
 	s.tasks.Wait()
 	s.handOn()
-	return errors.Join(s.store.Close(), s.hot.Close())
+	return errors.Join(s.store.Close(), s.hot.Close(), s.closeTape())
+}
+
+// closeTape ends the recording of model calls, if there is one.
+func (s *Server) closeTape() error {
+	if s.tape == nil {
+		return nil
+	}
+	return s.tape.Close()
 }
 
 // Idle waits until nothing is under way and nothing is due.

@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/mailbox"
+	"github.com/ratiba/ratiba/internal/outbox"
+	"github.com/ratiba/ratiba/internal/thread"
 )
 
 // ErasedInputs are the recorded inputs of a turn of somebody whose data was
@@ -89,17 +92,52 @@ func digest(c Commit, writes []graph.Write) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
+// Replayed is a recorded turn that was computed again: what it read, what it
+// decides now, and the digest of that.
+type Replayed struct {
+	Thread   ids.ThreadID
+	Settings int64 // the version of the tenant's definition it was computed from
+	Read     Read
+	Decided  Decision
+	Digest   string
+}
+
+// Read is what a turn was computed from.
+type Read struct {
+	At         time.Time               `json:"at"`
+	Items      []mailbox.Item          `json:"items"`
+	Contact    contact.Contact         `json:"contact"`
+	Recent     []Line                  `json:"recent,omitempty"` // of the thread, and of one that an admin took over
+	Understood graph.Input             `json:"understood"`
+	ModelCalls []string                `json:"model_calls,omitempty"`
+	Phrases    []string                `json:"phrases,omitempty"` // a model's, "" where the template stood
+	Results    graph.Results           `json:"results,omitempty"` // of reading tools
+	Conflicts  map[string]graph.Result `json:"conflicts,omitempty"`
+}
+
+// Decision is what a turn made of it. Before and After are its thread, nil where
+// there is none.
+type Decision struct {
+	Before *thread.Thread `json:"before"`
+	After  *thread.Thread `json:"after"`
+	Outbox []outbox.Row   `json:"outbox"` // what the turn itself sends; what its writes send comes with them
+	Writes []graph.Write  `json:"writes"`
+	Timers []TimerRow     `json:"timers,omitempty"`
+	Tasks  []TaskRow      `json:"tasks,omitempty"`
+	Events []Posted       `json:"events,omitempty"`
+}
+
 // Replay computes a recorded turn again, without store, clock, model or
-// network, and returns the digest of what it decides now: the same as the
-// recorded one unless the code or the tenant's settings differ (P12). A turn
-// whose inputs were erased is answered with ErrErased.
-func (e *Engine) Replay(ctx context.Context, b Business, inputs json.RawMessage) (string, error) {
+// network. Its digest is the recorded one unless the code or the tenant's
+// settings differ (P12). A turn whose inputs were erased is answered with
+// ErrErased.
+func (e *Engine) Replay(ctx context.Context, b Business, inputs json.RawMessage) (Replayed, error) {
 	var rec recorded
 	if err := json.Unmarshal(inputs, &rec); err != nil { //nolint:musttag // as recorded.
-		return "", fmt.Errorf("read recorded turn: %w", err)
+		return Replayed{}, fmt.Errorf("read recorded turn: %w", err)
 	}
 	if rec.Erased {
-		return "", ErrErased
+		return Replayed{}, ErrErased
 	}
 	r := &run{
 		e: e, b: b, claim: mailbox.Claim{Key: rec.Key}, snap: rec.Snapshot, batch: mailbox.Batch{Items: rec.Batch},
@@ -107,7 +145,7 @@ func (e *Engine) Replay(ctx context.Context, b Business, inputs json.RawMessage)
 		conflicts: rec.Conflicts, known: rec.Reads, replay: &rec, arms: rec.Arms,
 	}
 	if n, err := hex.Decode(r.seed[:], []byte(rec.Seed)); err != nil || n != len(r.seed) {
-		return "", errors.New("read recorded turn: bad seed")
+		return Replayed{}, errors.New("read recorded turn: bad seed")
 	}
 	r.admin = b.Tenant.AdminByPhone(rec.Snapshot.Contact.Phone())
 	if rec.Snapshot.Thread != nil {
@@ -115,12 +153,26 @@ func (e *Engine) Replay(ctx context.Context, b Business, inputs json.RawMessage)
 	}
 	if r.path == pathPayment {
 		if err := r.settle(); err != nil {
-			return "", err
+			return Replayed{}, err
 		}
 		r.settling.taken = rec.Taken
 	}
 	if err := r.decideStages(ctx); err != nil {
-		return "", err
+		return Replayed{}, err
 	}
-	return r.commit.Digest, nil
+	recent := rec.Snapshot.Recent
+	for _, o := range rec.Others {
+		recent = append(recent, o.Lines...)
+	}
+	return Replayed{
+		Thread: r.conversation(), Settings: rec.Tenant, Digest: r.commit.Digest,
+		Read: Read{
+			At: rec.Now, Items: rec.Batch, Contact: rec.Snapshot.Contact, Recent: recent, Understood: rec.Input, ModelCalls: rec.Calls,
+			Phrases: rec.Phrases, Results: rec.Reads, Conflicts: rec.Conflicts,
+		},
+		Decided: Decision{
+			Before: rec.Snapshot.Thread, After: r.commit.Thread, Outbox: r.commit.Outbox, Writes: r.writes,
+			Timers: r.commit.Timers, Tasks: r.commit.Tasks, Events: r.commit.Events,
+		},
+	}, nil
 }
