@@ -8,6 +8,9 @@ import (
 var (
 	yesPhrases = lex.CompileAll(`
 		go ahead
+		sure|very thing|well
+		ndio|ndiyo|eeh|naam hivyo|hivo|hiyo|tu
+		sawa|ndio|ndiyo weka|niwekee
 		sounds|looks good|great|right|fine|perfect
 		that|thats|it|its|hiyo is|s? correct|right|fine|ok|okay|good|it|great|perfect|sawa
 		that|it|hiyo works for? me?
@@ -42,6 +45,8 @@ var (
 		no way
 		that|thats|it|its is|s? wrong|incorrect
 		not at all
+		leave|keep it as? it? is?
+		iache|waiche|iwache|iachwe hivyo|hapo?
 		achana|wachana na|nayo hiyo|hayo?
 		sitaki
 		i am not
@@ -110,7 +115,7 @@ var verbs = map[graph.Intent]map[string]bool{
 	graph.Cancel: set(`cancel ghairi nighairi ghairisha futa ifute ifutwe kucancel it that booking appointment the my this miadi hiyo yangu hii tu booking`),
 	graph.Reschedule: set(`move change reschedule shift it that booking appointment the my this hamisha ihamishe ihamishwe badilisha ibadilishe sogeza
 		miadi hiyo yangu hii tu`),
-	graph.Book: set(`book it that me send the request prompt tuma itume ombi weka niwekee booking mpesa m-pesa pesa tu now sasa stk`),
+	graph.Book: set(`book it that me send the request prompt tuma itume ombi la ya weka niwekee booking mpesa m-pesa pesa tu now sasa stk`),
 }
 
 // sends are whole answers to "shall I send the request?" and "shall I book it?".

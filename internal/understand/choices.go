@@ -37,7 +37,7 @@ func (r *reading) choice() {
 	byTitle := r.titled()
 	byTime := r.timed()
 	pick := byPlace
-	for _, other := range [...]int{byTitle, byTime} {
+	for _, other := range [...]int{byTitle, byTime, r.sized()} {
 		switch {
 		case other < 0:
 		case pick >= 0 && pick != other:
@@ -219,6 +219,30 @@ func (r *reading) within(title []lex.Token) bool {
 // compared as times, not as words.
 func timely(w graph.When, word string) bool {
 	return !w.Empty() && slices.ContainsFunc(lex.Tokens(lex.Clean(w.Span)), func(t lex.Token) bool { return t.Text == word })
+}
+
+// sized finds the one choice of the length that was typed: "the 90 minute one".
+func (r *reading) sized() int {
+	said := r.lengths()
+	if len(said) != 1 || r.asks() || len(r.toks) > 12 {
+		return -1
+	}
+	for i, t := range r.toks {
+		if (t.Kind == lex.Word || t.Kind == lex.Number) && !(i >= said[0].From && i < said[0].To) && !besideNumber[t.Text] && !courtesy[t.Text] && !function[t.Text] {
+			return -1
+		}
+	}
+	pick := -1
+	for i, c := range r.req.Expect.Choices {
+		if !slices.ContainsFunc(lex.Durations(lex.Tokens(lex.Clean(c.Title))), func(d lex.Duration) bool { return d.Minutes == said[0].Minutes }) {
+			continue
+		}
+		if pick >= 0 {
+			return -1
+		}
+		pick = i
+	}
+	return pick
 }
 
 // offered is the time a choice stands for.

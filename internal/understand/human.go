@@ -28,8 +28,8 @@ var humanPhrases = lex.CompileAll(strings.NewReplacer("SOMEBODY", somebody, "MTU
 	want|need|looking for? someone|somebody to talk|speak|call|contact|help
 	someone|person|somebody|human|anyone|anybody|agent i|we can|could talk|speak|chat to|with
 	talk|speak|chat to|with a? real|actual|live
-	customer|client care|service|services|support|desk agent|number|line|please?
-	^ customer|client care|service|support
+	customer|client care|service|services|support|desk agent|number|line|please|plz|pls|tafadhali|$
+	^ customer|client care|service|support please|i|can|nataka|naomba|$
 	call|phone|ring me back|please|now|asap|urgently|immediately|today|tomorrow|later|when|on|at|in|if|instead
 	call|phone|ring me $
 	give|gimme me? a? call|ring $
@@ -55,6 +55,13 @@ var humanPhrases = lex.CompileAll(strings.NewReplacer("SOMEBODY", somebody, "MTU
 	naomba|nataka simu|kupigiwa
 	naomba kupigiwa|mnipigie
 	%itie|%itieni|%ita|%iteni meneja|manager|mhudumu|msimamizi
+	managers|owners|bosss|meneja's number|contact|phone|line
+	can|may|could i|we call|phone|ring|reach you|u|them|someone|somebody $
+	naweza|naeza|nawezaje|tunaweza kuwapigia|kukupigia|wapigia|kupigia|kupiga simu?
+	nipe|nipeni|naomba|nataka|nitumie namba|nambari|number|contact ya|za? meneja|manager|mwenye|msimamizi|simu|boss
+	msaada wa|kutoka binadamu|mtu|kwa?
+	mwenye|mwenyewe|boss|meneja|mtu biashara|duka|salon|spa? anipigie|apige|aniongeleshe|anitafute
+	mnanipigia|mtanipigia|mnipigie|utanipigia|unanipigia simu
 	huduma kwa wateja
 	huduma ya|za wateja
 	^ mtu|binadamu|meneja|mhudumu tafadhali|halisi
@@ -117,8 +124,12 @@ func revoked(toks []lex.Token, from, to int) bool {
 	for start > 0 && toks[start-1].Kind != lex.Break && (toks[start-1].Kind != lex.Mark || toks[start-1].Raw == ",") {
 		start--
 	}
-	sp, ok := lex.FindAny(aboutBot, toks[start:min(len(toks), max(to, from+1))])
-	return ok && start+sp.To >= from
+	for _, p := range aboutBot {
+		if sp, ok := p.Find(toks[start:min(len(toks), max(to, from+1))]); ok && start+sp.To >= from {
+			return true
+		}
+	}
+	return false
 }
 
 const machine = "bot|robot|roboti|human|person|ai|machine|computer|mtu|binadamu|mashine|kompyuta|chatbot|real|automated|people|virtual|assistant|program|siri|software|alive"
@@ -135,6 +146,7 @@ var aboutBot = lex.CompileAll(strings.NewReplacer("MACHINE", machine).Replace(`
 	naongea|ninaongea|nazungumza|ninazungumza|nachat na mtu|binadamu|roboti|robot|bot|mashine|ai|nani|mhudumu|computer|kompyuta
 	je? mtu|binadamu au|ama|or roboti|robot|bot|mashine|ai
 	human|person|man|robot|bot|machine or a? robot|bot|machine|ai|human|person|computer
+	are|r|is you|u|this|it * or a|an|the? real|actual|live? MACHINE
 	who|what am i talking|speaking|chatting to|with
 	what|who are you $`))
 

@@ -30,6 +30,9 @@ func (r *reading) intent() {
 	case r.asksForStaff():
 		in.Intent, in.Confidence = graph.Human, 0.9
 		return
+	case in.Answer == graph.Yes && thankful(r.toks) && len(r.req.Expect.Slots) == 0:
+		in.Intent, in.Confidence = graph.Thanks, 0.9 // "sawa, asante" where nothing was asked
+		return
 	case in.Answer == graph.Yes:
 		in.Intent, in.Confidence = graph.Affirm, 0.95
 		return
@@ -120,10 +123,16 @@ func anyOf(toks []lex.Token, set map[string]bool) bool {
 }
 
 var (
-	thankWord   = set("thanks thank thankyou thx tx asante ahsante asanteni shukran shukrani nashukuru appreciate appreciated nimeshukuru ubarikiwe mbarikiwe akubariki cheers")
+	thankWord   = set("bless awabariki thanks thank thankyou thx tx asante ahsante asanteni shukran shukrani nashukuru appreciate appreciated nimeshukuru ubarikiwe mbarikiwe akubariki cheers")
 	partingWord = set("bye goodbye byebye kwaheri cheers tutaonana tuonane goodnight njema mwema")
 	greetWord   = set(`hi hello hey hallo helo hy hie heyy hii habari habarini hujambo hamjambo mambo vipi niaje sasa shikamoo salama salamu
-		salaam greetings morning afternoon evening wakuu aje`)
+		salaam greetings morning afternoon evening wakuu aje oya`)
+	wellWishes = lex.CompileAll(`
+		how are|r you|u
+		how is|s it going
+		hope you|u|all are|re|is well|good|fine|ok|okay
+		uko|mko fiti|poa|salama|aje
+		greetings from`)
 	partings = lex.CompileAll(`
 		see you|u
 		have|enjoy a|your? nice|good|great|lovely? day|evening|weekend|one
@@ -133,7 +142,11 @@ var (
 )
 
 func thankful(toks []lex.Token) bool { return anyOf(toks, thankWord) }
-func greets(toks []lex.Token) bool   { return anyOf(toks, greetWord) }
+
+func greets(toks []lex.Token) bool {
+	_, ok := lex.FindAny(wellWishes, toks)
+	return ok || anyOf(toks, greetWord)
+}
 
 func parting(toks []lex.Token) bool {
 	_, ok := lex.FindAny(partings, toks)
@@ -164,6 +177,9 @@ func (r *reading) decide(found []finding) {
 	if r.onlySlots(found) {
 		return
 	}
+	if r.reconsiders(found) {
+		return
+	}
 	if len(found) == 0 {
 		r.unruled()
 		return
@@ -179,7 +195,7 @@ func (r *reading) decide(found []finding) {
 		if f.intent != top.intent && f.strength > hint && !r.outranks(top, f) && !r.subsumed(top, f) {
 			in.Confidence = min(in.Confidence, 0.65)
 		}
-		if f.intent == graph.Question && top.intent == graph.Question && f.topic != top.topic && f.strength > hint {
+		if f.intent == graph.Question && top.intent == graph.Question && f.topic != top.topic && f.topic != TopicOther && f.strength > hint && !inside(f.Span, top.Span) {
 			in.Confidence = min(in.Confidence, 0.8)
 		}
 	}
@@ -199,11 +215,11 @@ func (r *reading) outranks(a, b finding) bool {
 			return 4
 		case graph.MyBookings:
 			return 3
-		case graph.Question:
+		case graph.Question, graph.Feedback:
 			return 2
 		case graph.Book:
 			return 1
-		case graph.Greeting, graph.Thanks, graph.Affirm, graph.Deny, graph.Human, graph.Feedback, graph.Unknown:
+		case graph.Greeting, graph.Thanks, graph.Affirm, graph.Deny, graph.Human, graph.Unknown:
 		}
 		return 0
 	}
@@ -245,17 +261,23 @@ func (r *reading) doubt(top finding) {
 		if r.toks[i].Kind == lex.Break {
 			break
 		}
-		if negators[r.toks[i].Text] && (top.intent == graph.Book || top.intent == graph.Cancel || top.intent == graph.Reschedule || top.intent == graph.Complaint) {
+		if (negators[r.toks[i].Text] || forbids(r.toks[i].Text)) && (top.intent == graph.Book || top.intent == graph.Cancel || top.intent == graph.Reschedule || top.intent == graph.Complaint) {
 			if r.toks[i].Text == "no" || r.toks[i].Text == "hapana" || r.toks[i].Text == "sio" && i == 0 {
 				continue
 			}
 			in.Confidence = min(in.Confidence, 0.55)
 		}
 	}
+	if forbids(r.toks[top.From].Text) || in.Intent == graph.MyBookings && (anyOf(r.toks, turning) || r.negated() || anyForbids(r.toks)) {
+		in.Confidence = min(in.Confidence, 0.55)
+	}
 	if (in.Intent == graph.Cancel || in.Intent == graph.Reschedule) && in.Topic == "" {
 		if _, ok := lex.FindAny(asksHow, r.toks); ok {
 			in.Confidence = min(in.Confidence, 0.68)
 		}
+	}
+	if in.Topic == TopicPrice && !r.concrete() && r.unexplained() > 0 && anyOf(r.toks, owning) {
+		in.Confidence = min(in.Confidence, 0.66) // "how much is my electricity bill"
 	}
 	if in.Intent == graph.Book && in.Confidence > Doubt && !r.concrete() {
 		// "I want to book" alone is plain; beside words nothing was made of it may
@@ -313,6 +335,7 @@ func (r *reading) onlySlots(found []finding) bool {
 	give(in.Name != "", SlotName)
 	give(in.Phone != "", SlotPhone)
 	give(in.AnyStaff, KindStaff)
+	give(r.soonest(), SlotTime, SlotDate)
 	left := r.unexplained()
 	if gave == 0 || left > 1 || r.long || r.clash {
 		return false
@@ -353,6 +376,9 @@ var asking = set("what when where which who how why did was were is are does lin
 // refused reports whether what was named may be named only to be refused: "I
 // can't on Friday". A plain "no" before a new value corrects.
 func (r *reading) refused() bool {
+	if _, ok := lex.FindAny(noMatter, r.toks); ok {
+		return false
+	}
 	for _, t := range r.toks {
 		if negators[t.Text] && !noWords[t.Text] {
 			return true

@@ -46,7 +46,10 @@ var (
 		jina
 		under
 		for
-		kwa jina la`)
+		kwa jina la
+		put|book|reserve|have|make it|this|that|them? under|for|in? the|my? name|names? of?
+		use the|my? name
+		andika|weka|tumia|iandike|iweke jina|kwa? la|ya? jina|la?`)
 )
 
 // nameStops end a name.
@@ -269,14 +272,22 @@ var anyStaff = lex.CompileAll(`
 	whoever is|s? available|free
 	mtu|mhudumu|daktari|mwalimu|kinyozi|msusi|fundi yeyote|yoyote
 	yeyote tu|aliye|atakayekuwa|aliyepo|ambaye|yule
-	yeyote yupo|anaweza|sawa|awe`)
+	yeyote yupo|anaweza|sawa|awe|ako
+	mtu|mhudumu yeyote|yoyote|any`)
 
 var notStaff = lex.CompileAll(`
 	is anyone|anybody there|here|home|available
 	anyone|anybody there|here|home|around
 	kuna mtu`)
 
-var bareAny = set("any anyone anybody whoever either yeyote yoyote wowote")
+// noMatter are answers to the question for a person that leave the choice.
+var noMatter = lex.CompileAll(`
+	doesnt|dont matter|mind|care
+	does|do not matter|mind|care
+	no one|body in? specific|particular|special
+	nobody|noone in? specific|particular|special`)
+
+var bareAny = set("any anyone anybody whoever either yeyote yoyote wowote haijalishi")
 
 // staff reads "anyone will do".
 func (r *reading) staff() {
@@ -293,6 +304,10 @@ func (r *reading) staff() {
 	}
 	if !r.req.Expect.wants(KindStaff) {
 		return
+	}
+	if sp, ok := lex.FindAny(noMatter, r.toks); ok {
+		r.in.AnyStaff = true
+		r.mark(sp)
 	}
 	for i, t := range r.toks {
 		if bareAny[t.Text] {

@@ -27,9 +27,9 @@ func (r *reading) entities() {
 		asked := r.req.Expect.wants(kind)
 		var finds []find
 		for _, n := range r.req.Nouns[kind] {
-			best := find{id: n.ID}
+			best, minutes := find{id: n.ID}, r.minutes(n)
 			for _, name := range n.Names {
-				if f := r.fit(name, durations, asked); better(f, best) > 0 {
+				if f := r.fit(name, durations, minutes, asked); better(f, best) > 0 {
 					f.id = n.ID
 					best = f
 				}
@@ -165,17 +165,25 @@ func settle(finds []find) (graph.Entity, []int) {
 
 // fit tries one name. Only a word that can name something by itself, or two
 // words together, or the answer to what was asked, counts as a find.
-func (r *reading) fit(name string, durations []lex.Duration, asked bool) find {
+func (r *reading) fit(name string, durations []lex.Duration, minutes []int, asked bool) find {
 	r.tried = lex.Append(r.tried[:0], name)
 	toks := r.tried
 	lengths := lex.Durations(toks)
 	f := find{quality: 1}
 	total, strong := 0, asked
-	for _, d := range lengths {
+	if len(lengths) > 0 {
+		minutes = minutes[:0:0]
+		for _, d := range lengths {
+			minutes = append(minutes, d.Minutes)
+		}
+	} else if len(durations) == 0 {
+		minutes = nil
+	}
+	for _, d := range minutes {
 		total++
 		f.conflict = len(durations) > 0
 		for _, said := range durations {
-			if said.Minutes == d.Minutes {
+			if said.Minutes == d {
 				f.conflict = false
 				f.count++
 				f.at = append(f.at, said.From)
@@ -211,7 +219,7 @@ func (r *reading) fit(name string, durations []lex.Duration, asked bool) find {
 		return find{} // "saa tano" does not name the "massage ya saa moja"
 	}
 	words := f.count
-	if len(durations) > 0 && len(lengths) > 0 && !f.conflict {
+	if len(durations) > 0 && len(minutes) > 0 && !f.conflict {
 		words--
 	}
 	f.whole = f.count >= total && f.count > 0
@@ -221,6 +229,21 @@ func (r *reading) fit(name string, durations []lex.Duration, asked bool) find {
 	}
 	slices.Sort(f.at)
 	return f
+}
+
+// minutes are the lengths in a noun's names: its other names mean the same
+// length.
+func (r *reading) minutes(n Noun) []int {
+	var out []int
+	for _, name := range n.Names {
+		r.tried = lex.Append(r.tried[:0], name)
+		for _, d := range lex.Durations(r.tried) {
+			if !slices.Contains(out, d.Minutes) {
+				out = append(out, d.Minutes)
+			}
+		}
+	}
+	return out
 }
 
 // lengths are the lengths of time in the text. "In an hour" is none: it is a

@@ -1,6 +1,8 @@
 package understand
 
 import (
+	"strings"
+
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/understand/lex"
 )
@@ -23,6 +25,10 @@ const (
 
 var bookingNoun = "booking|bookings|appointment|appointments|appt|reservation|session|slot|miadi|buking"
 
+// days are the words of a day that a change is about.
+const days = "monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|tomorrow|leo|kesho|keshokutwa|jumatatu|jumanne|jumatano|alhamisi|ijumaa|jumamosi|jumapili|" +
+	"mon|tue|tues|wed|thur|thurs|fri|sat|sun|jmosi|jpili|jtatu"
+
 // rules are read in order: the first that fits among those of equal strength
 // wins, so the narrow ones stand first.
 var rules = []rule{
@@ -34,7 +40,13 @@ var rules = []rule{
 		can|will|do i get|have my|a|the deposit|money|refund back?
 		is the|my|that? deposit refundable
 		your|the policy|policies|terms
-		nikighairi|nikichelewa|nikiahirisha|nisipokuja
+		if i dont|do show|come|attend|appear
+		how long|late|early before? can|may|should|must? i reschedule|cancel|be|come|arrive|change
+		lose|forfeit my|the? deposit|money
+		nikighairi|nikichelewa|nikiahirisha|nisipokuja|nikikosa|nikicancel
+		deposit|pesa inarudishwa|hurudishwa|inarudi|itarudishwa|inaenda|nitarudishiwa
+		naweza|naeza|ninaweza kuchelewa|chelewa kwa|dakika
+		mtanikata|mnakata|mtakata pesa|hela
 		sera ya|yenu
 		nitarudishiwa|mnarudisha|mtanirudishia pesa|deposit|hela`)},
 	{graph.Question, TopicPayment, plainly, lex.CompileAll(`
@@ -49,8 +61,12 @@ var rules = []rule{
 		what is|s? your till|paybill
 		nalipaje|nitalipaje|ninalipaje|tunalipaje
 		nalipa|kulipa|nitalipa|ninalipa vipi|aje|namna|kwa|na gani|vipi|mpesa?
-		mnakubali|mnachukua mpesa|card|kadi|cash|m
-		naweza kulipa`)},
+		mnakubali|mnachukua|mnapokea|mnaaccept|mnaacceptanga mpesa|card|cards|kadi|cash|m|bima|visa|nhif|sha|insurance|cheque
+		do you|u|guys accept|take nhif|sha|insurance|cheque|cheques|bima
+		natuma|nitume|nitatuma|tunatuma pesa|deposit|hela kwa? namba|number|till|wapi|gani
+		deposit ni|ya? pesa? ngapi|how
+		lazima|inabidi nilipe|kulipa|tulipe
+		naweza|naeza|ninaweza|twaweza kulipa|lipa`)},
 	{graph.Question, TopicPrice, plainly, lex.CompileAll(`
 		how|hw much
 		what|whats is|are|s? the|your? price|prices|cost|costs|rate|rates|charges|fee|fees|pricing
@@ -64,7 +80,14 @@ var rules = []rule{
 		pesa|shilingi|shillings|bob|kiasi ngapi|gani
 		kiasi gani
 		you charge
+		bei iko|inakuwa|zikoje|ikoje aje|vipi|ngapi|$
+		punguza|punguzia|nipunguzie|mnipunguzie|mpunguze|unipunguzie bei|pesa|kidogo
+		have|any|got|give any|a|some|me? discount|discounts|offer|offers|promotions
+		mko|mna|kuna|mnayo na? offer|offers|discount|discounts|punguzo
 		^ price|prices|bei|gharama|rates|charges $`)},
+	{graph.Question, TopicPrice, hint, lex.CompileAll(`
+		is|are * expensive|affordable|cheap|pricey
+		ni|iko ghali|rahisi`)},
 	{graph.Question, TopicHours, plainly, lex.CompileAll(`
 		what|which time|times|hours do|does|are|is|you * open|close|opening|closing
 		when do|does|is|are you|u|the|it|your * open|close|closed
@@ -76,7 +99,13 @@ var rules = []rule{
 		mnafungua|mnafunga|mnafunguanga|mnafunganga|munafungua|mtafungua|mtafunga
 		mko|mpo|muko wazi|open|kazini
 		saa za kazi|kufungua|kufunga
-		masaa ya kazi`)},
+		masaa ya kazi
+		mnafanya|mnafanyanga|mtafanya|hufanya kazi
+		do|will you|u|guys open|close early|late
+		is|are|will the|your|ur? * be? open|closed on|at|today|tomorrow|now|$
+		mtakuwa|mtakua|itakuwa|itakua|iko|liko|kuko wazi|open|imefungwa
+		mpaka|hadi|mko|mpo mpaka|hadi|till? saa ngapi
+		mnafungua|mnafunga what time`)},
 	{graph.Question, TopicLocation, plainly, lex.CompileAll(`
 		where are|is|r you|u|your|the|r
 		where exactly
@@ -87,11 +116,20 @@ var rules = []rule{
 		mko|mpo|muko|uko|iko|ziko|mnapatikana|mnapatikananga|munapatikana|patikana wapi|where|sehemu|mtaa|area gani?
 		wapi mko|iko|mnapatikana
 		mko|mpo upande|area|mtaa gani
+		where do|does|is|are|will the|your|my * take place|held|happen|located|be
+		mna%|muna% wapi
+		duka|ofisi|salon|spa|kliniki|clinic|shop lenu|yenu|lako|yako? liko|iko|ziko wapi
+		is there a? landmark
+		which|what|ni|gani jengo|floor|building|street|landmark gani|are
+		nipe|nipeni|nitumie|naomba maelekezo|directions|ramani|map
+		maelekezo ya kufika
 		^ location|wapi|address|directions please|$`)},
+	{graph.Question, TopicLocation, likely, lex.CompileAll(`
+		are you|u|guys in|near|around|along|opposite`)},
 	{graph.Question, TopicServices, plainly, lex.CompileAll(`
 		what|which kind|type|types|sort|other? of? services|treatments|massages|facials|options|packages|styles|massage
 		what do you|u|guys offer|do|have|provide
-		what all? can|could i|you|we book|do|offer|help
+		what all? can|could i|you|we book|offer
 		list of services
 		services list|menu|do|you|offered|gani|zipi|available|zenu
 		your|the|see|send|share services|menu|catalogue
@@ -100,9 +138,31 @@ var rules = []rule{
 		huduma gani|zipi|zenu|zote
 		mnatoa|mnafanya|mnaoffer|mnafanyanga|mna huduma|nini|services|gani
 		mnafanya|mnatoa|mnaoffer
-		^ services|menu|huduma $`)},
+		^ services|menu|huduma $
+		do you|u|guys also? teach|treat|fix|braid|cater|repair|wash|make
+		do you|u|guys also? do home|house|gel|bridal|hair|nails|makeup|braids
+		what|which doctors|therapists|barbers|stylists|tutors|teachers|staff|specialists do you|u have
+		what all? can you|u do|help me|us|with? with? $
+		what is|are|s? popular|good|recommended
+		what|which one? do|would you|u recommend|suggest
+		ipi|gani|ambayo ni nzuri|bora|poa
+		unaweza|mnaweza|waweza kufanya|kunisaidia|nisaidia na? nini
+		orodha ya huduma|services
+		mna|mko na? madaktari|walimu|vinyozi|wahudumu|mafundi gani|wangapi
+		mnasuka|mnanyoa|mnatengeneza|mnafundisha|mnafunza|mnatibu|mnapaka|mnachora|mnaosha|mnasafisha|mnafanyia|mnahudumia|mnakuja|mnashona
+		mna|mko na? gel|braids|nywele|dawa|kucha|makeup`)},
 	{graph.Question, TopicOther, plainly, lex.CompileAll(`
-		do i need|have to? bring|carry|wear
+		do|must i|we have to
+		do i|we need
+		is|are it|this|the|they|your safe|painful|private|clean
+		ni|iko salama
+		does|will it|this|the hurt|pain
+		are the|your * male|female|women|men|ladies|trained|qualified|certified
+		who will|is|ll|s be? attending|serving|doing|handling
+		who is|s the|my therapist|stylist|barber|doctor|dentist|tutor|teacher
+		who will|is attend|serve|do|handle|see to? me|us|my|it
+		nani atanihudumia|atanifanyia|atanishughulikia|atanisuka|ataninyoa|ataniona
+		inabidi|lazima|ni lazima ni% kabla|kwanza
 		what|which should|do|can i bring|wear|carry
 		nije|nikuje|nibebe na? nini
 		nivae|nitavaa|nibebe nini`)},
@@ -113,21 +173,48 @@ var rules = []rule{
 		kuna|mna|mko parking|maegesho|wifi|na wifi|parking
 		how long is|does|will|do|would
 		what should i bring|wear|carry
-		inachukua muda|dakika|masaa gani|ngapi
+		inachukua|huchukua|inatake|itachukua muda|dakika|masaa|time gani|ngapi|mangapi
+		inatake|inachukua|itachukua how
+		how long
+		parking|wifi|choo iko|ziko|ipo|available
+		kuna mahali|sehemu pa|ya
+		mko|mna na? wifi|parking|maji|choo
+		can|may|could i|we bring|come my|a|an|with|along friend|kids|child|baby|husband|wife
+		naweza|naeza kuja|kuleta|leta|nije na rafiki|mtoto|watoto|mume|mke|mtu
 		muda gani`)},
 	{graph.Cancel, "", plainly, lex.CompileAll(`
 		cancel it|that|this|the|my|our|please|everything|all|tomorrow|todays|tomorrows|booking|bookings|appointment|reservation|session|miadi
 		^ please|pls|kindly|can|could? i|you|we? cancel|ghairi|futa $
 		want|need|like|have|going|wish|decided to cancel
 		call off the|my
+		cancel|kucancel both|all|my|the|ile|hiyo|hii|zote|kila|appointment|booking|lesson|class|visit|slot
+		drop|remove|delete my|the|our|this|that|both|all? ` + bookingNoun + `|lesson|class|visit|name
+		nicancelie|nicancelieni|nicancel|ucancel|mcancel|mnicancelie|tucancel|kucanceli
+		ku cancel
+		no longer|dont need|want|require my|the|this|that? ` + bookingNoun + `
+		take|remove me|my off|from|name the? list
+		sihitaji|sitaki|hatuhitaji|hatutaki tena? hiyo|ile|hii|yangu? miadi|booking|appointment|nafasi
+		achana|wachana na ile|hiyo|hii? miadi|booking|appointment|nafasi
+		futa|ifute|zifute|mfute|ufute|katiza|ondoa|niondoe|niondolee|uondoe|toa|nitoe zote|kila|mbili|hiyo|jina|miadi|booking|nafasi|kwa
+		naomba|nataka|tafadhali|kindly mghairi|ughairi|kighairi
 		ghairi|kughairi|nighairi|nighairie|nighairishie|futa|kufuta|nifutie|nifutieni|mnifutie|katisha|cancel|kucancel|nicancel|nicancelie miadi|booking|appointment|hiyo|yangu|ile|hii|bookings|nafasi
 		nataka|naomba|ningependa|naweza|nahitaji ku? kughairi|kufuta|kucancel|kuifuta|kukancel|kuicancel
 		^ cancel|ghairi|futa $`)},
+	{graph.Reschedule, "", hint, lex.CompileAll(strings.ReplaceAll(`
+		cant|cannot|wont|sitaweza|siwezi|hatutaweza|able * * can|could|lets|maybe|tufanye|how we|i|about do|come|make|have|move|DAY
+		siwezi|sitaweza * tufanye|tuifanye|tukutane|nataka|naomba|naweza DAY|saa|nije|kuja
+		instead of DAY|saa
+		badala ya DAY|saa
+		tufanye|iwe DAY badala
+		nimekwama|stuck|nitachelewa|late * weka|make|push|move|fanya
+		siku|saa|tarehe|muda|wakati nyingine|ingine|tofauti`, "DAY", days))},
 	{graph.Cancel, "", hint, lex.CompileAll(`
 		cancel|canceled|cancelled|cancelling|ghairi|kughairi|kucancel
 		cant|cannot|wont|not make it|come|able|attend
 		wont be able
-		sitaweza|siwezi|sitakuja|sitafika|sintakuja kuja|kufika|tena|leo|kesho|kuhudhuria?
+		sitaweza|siwezi|sitakuja|sitafika|sintakuja|siji|hatutaweza|hatuji|sikuji kuja|kufika|tena|leo|kesho|kuhudhuria?
+		sitamake|sitoweza|sitokuja
+		naumwa|mgonjwa|emergency|dharura
 		forget it|about
 		changed my mind`)},
 	{graph.Reschedule, "", plainly, lex.CompileAll(`
@@ -137,9 +224,19 @@ var rules = []rule{
 		change the|my time|date|day|booking|appointment|slot
 		badilisha|kubadilisha|nibadilishie|mnibadilishie|badili|kubadili|nibadilishe|tubadilishe muda|saa|siku|tarehe|miadi|booking|appointment|time|date|yangu|wakati|iwe|kuwa|hiyo|ile
 		hamisha|kuhamisha|nihamishie|nihamishe|ahirisha|kuahirisha|niahirishie|sogeza|kusogeza|nisogezee|songesha|kusongesha|peleka mbele?
-		kureschedule|nireschedule|kupostpone|kushift`)},
+		kureschedule|nireschedule|kupostpone|kushift|tupostpone|tureschedule|nishift|nishifti
+		postpone|push|shift|bump|move|swap me|us|until|till|to
+		can|could|may|is|was my|our ` + bookingNoun + `|lesson|class be earlier|later|moved|changed
+		swap|shift|move|push|change * ` + bookingNoun + `|lesson|class|visit from|to|until
+		change|shift|move|push|reschedule|postpone booking|appointment|miadi|slot yangu|yetu|ya|yake
+		miadi|booking|appointment|nafasi yangu|yetu inaweza|iwe|ije kuwa? mapema|baadaye|kesho|leo
+		i want|need|prefer|like|get a? different|another|new time|date|day|slot for
+		%sogez%|%songesh% mbele|nyuma|hadi|mpaka|kidogo|iwe|booking|miadi|yangu|hiyo|kwa
+		nisogezee|nisogezeeni|mnisogezee|tusogeze|isogeze|niahirishie|tuahirishe|iahirishwe|nihamishieni|ihamishe|ihamishwe|ibadilishwe
+		kuchange|nichange|ubadilishe|mbadilishe|nibadilishieni|mnibadilishie time|date|saa|siku|tarehe|booking|appointment|miadi|muda|iwe|ya`)},
 	{graph.Reschedule, "", hint, lex.CompileAll(`
-		move|change|shift|push|postpone|switch|bring it|that|this|forward|back|to|earlier|later|my
+		move|change|shift|push|postpone|switch it|that|this|forward|back|to|earlier|later|my
+		bring it|that|this|everything? forward|back|earlier
 		another|different|other time|day|date
 		make it * instead`)},
 	{graph.MyBookings, "", plainly, lex.CompileAll(`
@@ -149,10 +246,29 @@ var rules = []rule{
 		what|which time|day|date is|s my|our
 		when is|s my|our
 		^ my upcoming|next? ` + bookingNoun + ` please|$
+		check|confirm|know|see if|whether|kama i|im|am|ive|nime|niko? booked|book|nimebook|nimeweka
+		angalia|niangalie|cheki|check kama nimebook|niko|nina|nimeweka
+		am|was|are i|we still|already? booked|scheduled
+		have|did|has you|u|they book|booked me|us
+		niko|nko booked|kwa
+		forgot|forgotten|remember|remind|nimesahau|nikumbushe|nikumbusheni * ` + bookingNoun + `|lesson|class|visit|massage|coming|nakuja|saa|time
+		confirm my|the|our ` + bookingNoun + ` details|time|date
+		who is|s|whos my|the|our ` + bookingNoun + ` with
+		whats|what|which is|s? the? time|day|date for|of|is our|my|the ` + bookingNoun + `|lesson|class|visit|massage|facial
+		see|view|check|show my|our schedule
+		did|has my|the booking|appointment|payment? go|gone|went|come through
+		yangu|zangu|yetu|zetu * ni|iko|ipo|ziko ya? saa|lini|siku|tarehe|what|when ngapi|gani|time|$
+		what|which time|day|date ni ` + bookingNoun + ` yangu
+		yangu|zangu|yetu imethibitishwa|imeconfirmiwa|imeingia|imekubaliwa|imekubali|zinazokuja|iko
+		nilibook|nimebook|niliweka|nakuja|nitakuja|ninakuja|nilikuwa|nikuje * lini
+		nakuja|nitakuja|ninakuja siku|saa|tarehe gani|ngapi
+		mliniwekea|mmeniwekea|umeniwekea|mlinibookia|mmenibookia|ulinibookia
+		nina|niko na? miadi|booking|bookings|appointment|appointments|nafasi leo|kesho|wiki|` + days + `
 		what|which ` + bookingNoun + ` do i have
 		did|have i book|booked|already
 		is|was my ` + bookingNoun + ` still|confirmed|on|booked|ok|okay|active|there
-		miadi|booking|bookings|appointment|appointments|nafasi|mabuking yangu|zangu|zetu|yetu ni|iko|ipo|ziko|lini|saa|inaanza|zote|gani|zipi|$
+		miadi|booking|bookings|appointment|appointments|nafasi|mabuking yangu|zangu|zetu|yetu ni|iko|ipo|ziko|lini|saa|inaanza|zote|gani|zipi
+		^ miadi|booking|bookings|appointment|appointments|nafasi|mabuking yangu|zangu|zetu|yetu $
 		nimebook|nilibook|nimeweka|niliweka miadi|booking|nafasi? lini|saa|nini|gani|siku
 		nina|niko miadi|booking|bookings|appointment|appointments|na lini|gani|zipi|ngapi|yoyote|zozote|booking|miadi|appointment
 		nionyeshe|onyesha|angalia|check|naona|nione|niangalie miadi|booking|bookings|appointments|nafasi yangu|zangu
@@ -169,6 +285,9 @@ var rules = []rule{
 		kuweka|weka|niwekee|niwekeeni|mniwekee|uniwekee|kupanga|panga|nipangie|nipatie|nipe|kupata|pata|nataka|naomba|ningependa|nahitaji|ninahitaji|tunataka booking|miadi|nafasi|appointment|slot|buking
 		nataka|ninataka|naomba|ningependa|ningetaka|napenda|nahitaji|ninahitaji|natafuta|tunataka kuja|kufanyiwa|kufanya|kubook|kupata|kunyolewa|kusukwa|kusuka|kunyoa|kuona|kufika
 		kuna|mna|mko|kunayo|iko|mnayo na? nafasi|slot|space|slots|availability
+		can|could you|u fit|squeeze|slot|put me|us|my in|today|tomorrow|leo|kesho|on|at
+		nishikie|niandikie|niandalie|nipatie|nitafutie|nisikie slot|nafasi|miadi|space|booking|kiti
+		mnaweza|mnaeza|unaweza|waweza kuniweka|niweka|nifit|kunifit|nipangia|kunipangia
 		naweza|naeza|nawezaje|twaweza|tunaweza|niweze kuja|kupata|kubook|pata|book|nikakuja|kufika
 		^ booking|appointment|book|miadi|nafasi $`)},
 	{graph.Complaint, "", likely, lex.CompileAll(`
@@ -180,13 +299,47 @@ var rules = []rule{
 		you|they ruined|damaged|burnt|burned|destroyed|overcharged|double
 		been|was charged twice|double|wrong
 		huduma mbaya|mbovu|yenu
-		sijaridhika|sijafurahishwa|sikufurahia|mmeniharibia|mliniharibia
+		sijaridhika|sijafurahishwa|sikufurahia|mmeniharibia|mliniharibia|sikuridhika|sikufurahishwa
+		paid|nililipa|nimelipa|nimetuma|nilituma * but|lakini|and|na|still no|not|nobody|never|hakuna|sijapata|sijaona|got
+		nobody|no one|noone showed|came|attended|served|replied|picked
+		i|we|ive|been waited|waiting for|since an|for|two|over|hours|hour|9|8|10
+		nilisubiri|nimesubiri|nasubiri|tumesubiri masaa|saa|tangu|sana|lisaa|bila
+		mmenikata|mlinikata|mmenitoza|mlinitoza|mmenicharge pesa|zaidi|mara|twice
+		started|keeps chipping|peeling|falling|breaking
+		was|were|is|very|so|too rude|dirty|filthy|unprofessional|cold|careless|arrogant
+		alinijibu|alikuwa|walikuwa|mlikuwa|kilikuwa|ilikuwa vibaya|kiburi|chafu|kichafu|mbaya|mbovu
+		yenu|yako ni poor|bad|mbaya|mbovu|terrible
+		zimetoka|imetoka|imeharibika|zimeharibika baada
+		charged|overcharged me
 		nirudishieni|rudisheni|nirudishie pesa|hela`)},
 	{graph.Feedback, "", hint, lex.CompileAll(`
 		feedback|review
 		i|we really? loved|enjoyed|liked
+		^ loved|enjoyed my|the|it|every
+		was|were|is|did a|an|the|so|very|really|just|absolutely? amazing|wonderful|perfect|lovely|excellent|fantastic|awesome|great|beautiful|superb
+		great|amazing|wonderful|lovely|fantastic|good|excellent experience|service|job|work|session|place
+		the|my best therapist|barber|stylist|salon|spa|place|massage|facial
+		feel|felt so|very|really? relaxed|refreshed|good|great
+		would|will|highly recommend
+		maoni|stars
+		ilikuwa|ulikuwa|kilikuwa|ilikua|ni|iko|ako|yuko poa|safi|nzuri|sawa|tamu|fiti|pasafi|pazuri|vizuri|top|mikono|fundi sana|kabisa|kweli|asante|na
+		kazi|huduma safi|nzuri|poa|bora
+		hongera
+		kila kitu kilikuwa|ilikuwa
+		everything was|is
+		najiskia|najisikia|nimejiskia vizuri|poa|fresh
 		nilifurahia|nilipenda|nimefurahia|nimependa`)},
+	{graph.Book, "", likely, lex.CompileAll(`
+		is|are * available|free on|at|today|tomorrow|` + days + `
+		yuko|ako|anapatikana|atakuwepo|atakuwa|uko|mko free|available|lini|leo|kesho|asubuhi|jioni|saa|` + days + `
+		anything|something|slot|time earlier|later|sooner|else
+		kuna|iko|mna|mko ya|na? baadaye|mapema|nyingine|ingine`)},
 	{graph.Book, "", hint, lex.CompileAll(`
+		need|looking|want|require a|an|some|for|to
+		anahitaji|anataka|wanataka|wanahitaji|tunahitaji|angependa|naeka|nakuja|ninakuja|nitafika|nitakuja|ntakuja|nikuje|nikujie|anyolewe|kuja|unibookie
+		mtoto|mama|baba|mwanangu|mke|mume|watoto wangu|yangu
+		im|am coming
+		for a|an|my|the|our? ` + bookingNoun + `
 		book|booking|bookings|appointment|reservation|reserve|schedule|slot|availability|miadi|nafasi|available
 		i|we want|need|would|d|like|am|wanna
 		nataka|naomba|ningependa|nahitaji|ninataka|tunataka`)},

@@ -39,6 +39,13 @@ type reading struct {
 // not understand is Unknown with a low confidence.
 func Tier0(in Request) graph.Input { return read(in).in }
 
+// Alone is Tier0, and reports whether code alone answers: where it does not, a
+// model is asked for the intent or for details.
+func Alone(in Request) (graph.Input, bool) {
+	r := read(in)
+	return r.in, !r.wantsModel()
+}
+
 func read(req Request) *reading {
 	r := &reading{req: req, burst: gather(req.Messages, req.Region)}
 	r.text = r.burst.typed
@@ -49,6 +56,7 @@ func read(req Request) *reading {
 	r.known = make([]bool, len(r.toks))
 	r.in = graph.Input{Text: r.burst.shown, Kind: string(r.burst.kind), Intent: graph.Unknown, Choice: r.burst.choice, Phone: r.burst.card}
 	r.language()
+	r.spell()
 	switch {
 	case len(r.toks) == 0:
 		r.wordless()
@@ -76,6 +84,31 @@ func read(req Request) *reading {
 	return r
 }
 
+// spelled are the verbs and nouns on which everything else hangs, and how many
+// slips of the thumb each may carry.
+var spelled = []struct {
+	word  string
+	slips int
+}{{"cancel", 1}, {"reschedule", 2}, {"appointment", 2}}
+
+// notSpelled are words near one of them that mean something else.
+var notSpelled = set("cancer cancels canceled appointments reschedules rescheduled appointed disappointment")
+
+// spell reads a misspelt key word as what it stands for.
+func (r *reading) spell() {
+	for i := range r.toks {
+		t := &r.toks[i]
+		if t.Kind != lex.Word || len(t.Text) < 5 || notSpelled[t.Text] || langid.Common(t.Text) {
+			continue
+		}
+		for _, s := range spelled {
+			if (t.Text[0] == s.word[0] || t.Text[0] == 'k') && lex.Near(t.Text, s.word, s.slips) {
+				t.Text = s.word
+			}
+		}
+	}
+}
+
 // wordless is a burst without typed words: a tap, a reaction, a picture, a
 // shared card.
 func (r *reading) wordless() {
@@ -96,6 +129,9 @@ func (r *reading) wordless() {
 // keeps the language of the conversation.
 func (r *reading) language() {
 	lang, conf := langid.Detect(r.toks)
+	if lang != langid.Other && langid.Identify(r.toks) == langid.Other {
+		lang, conf = langid.Other, min(conf, 0.5)
+	}
 	r.in.Language, r.in.LanguageConfidence = spoken(lang, math.Round(conf*100)/100, r.req)
 }
 

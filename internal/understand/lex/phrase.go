@@ -9,6 +9,7 @@ import "strings"
 //	*            up to three words of any kind
 //	%ongea       a word that ends like this
 //	nipigi%      a word that begins like this
+//	%sogez%      a word that holds this
 //	^            the text or the message begins here
 //	$            it ends here, or a mark follows; also among words: please|$
 //
@@ -16,7 +17,8 @@ import "strings"
 type Phrase struct{ elems []element }
 
 type element struct {
-	words    []string
+	words    map[string]bool
+	shapes   []string // words with a "%"
 	optional bool
 	gap      bool
 	anchor   byte
@@ -27,7 +29,7 @@ type element struct {
 func Compile(pattern string) Phrase {
 	var p Phrase
 	for f := range strings.FieldsSeq(pattern) {
-		e := element{}
+		e := element{words: map[string]bool{}}
 		switch f {
 		case "*":
 			e.gap = true
@@ -43,8 +45,10 @@ func Compile(pattern string) Phrase {
 					e.end = true
 				case w == "" || strings.ContainsAny(w, "?*^$"):
 					panic("lex: a pattern's mark stands inside an element: " + f)
+				case strings.Contains(w, "%"):
+					e.shapes = append(e.shapes, w)
 				default:
-					e.words = append(e.words, w)
+					e.words[w] = true
 				}
 			}
 		}
@@ -164,13 +168,16 @@ func begins(toks []Token, i int) bool {
 }
 
 func (e element) has(word string) bool {
-	for _, w := range e.words {
-		switch {
-		case w == word:
-			return true
-		case w[0] == '%' && strings.HasSuffix(word, w[1:]) && len(word) >= len(w)-1:
-			return true
-		case w[len(w)-1] == '%' && strings.HasPrefix(word, w[:len(w)-1]):
+	if e.words[word] {
+		return true
+	}
+	for _, w := range e.shapes {
+		switch begins, ends := w[len(w)-1] == '%', w[0] == '%'; {
+		case begins && ends:
+			if strings.Contains(word, w[1:len(w)-1]) {
+				return true
+			}
+		case ends && strings.HasSuffix(word, w[1:]), begins && strings.HasPrefix(word, w[:len(w)-1]):
 			return true
 		}
 	}

@@ -1,5 +1,7 @@
 package lex
 
+import "strings"
+
 // Duration is a length of time somebody wrote: "90 minutes", "dakika 90", "an
 // hour and a half".
 type Duration struct {
@@ -38,6 +40,22 @@ func partOfDay(w string) bool {
 	return false
 }
 
+// hourOfDay reports whether what stands at i makes the hour before it a time of
+// day: "saa moja jioni", "saa moja na nusu".
+func hourOfDay(toks []Token, i int) bool {
+	if text(toks, i) != "na" {
+		return partOfDay(text(toks, i))
+	}
+	switch text(toks, i+1) {
+	case "nusu", "robo", "dakika":
+		return true
+	}
+	return false
+}
+
+// dayHalf reports whether a word makes the number before it a time of day.
+func dayHalf(w string) bool { return w != "na" && w != "kasoro" && partOfDay(w) || w == "mchana" }
+
 // Durations finds the lengths of time in a text. A Swahili "saa moja" is a
 // length only behind a word that says so ("muda wa saa moja", "kwa saa moja"):
 // by itself it is a time of day.
@@ -58,6 +76,9 @@ func duration(toks []Token, i int) (Duration, bool) {
 	switch w := text(toks, i); {
 	case w == "dakika" || w == "masaa" || w == "lisaa":
 		n, j, ok := ReadNumber(toks, i+1)
+		if !ok && w == "lisaa" {
+			n, j, ok = 1, i+1, true // "massage ya lisaa"
+		}
 		if !ok || n == 0 || n > 600 {
 			return Duration{}, false
 		}
@@ -66,7 +87,7 @@ func duration(toks []Token, i int) (Duration, bool) {
 			n, j = andHalf(toks, j, n)
 		}
 		return Duration{Span{i, j}, n}, true
-	case w == "ya" && text(toks, i+1) == "saa" && text(toks, i+2) == "moja" && !partOfDay(text(toks, i+3)):
+	case w == "ya" && text(toks, i+1) == "saa" && text(toks, i+2) == "moja" && !hourOfDay(toks, i+3):
 		n, j := andHalf(toks, i+3, 60)
 		return Duration{Span{i, j}, n}, true
 	case (w == "kwa" || w == "muda" || w == "kama") && (text(toks, i+1) == "saa" || text(toks, i+2) == "saa" && text(toks, i+1) == "wa"):
@@ -75,11 +96,14 @@ func duration(toks []Token, i int) (Duration, bool) {
 			j++
 		}
 		n, j, ok := ReadNumber(toks, j)
-		if !ok || n == 0 || n > 4 {
+		if !ok || n == 0 || n > 4 || dayHalf(text(toks, j)) {
 			return Duration{}, false
 		}
 		n, j = andHalf(toks, j, n*60)
 		return Duration{Span{i, j}, n}, true
+	case w == "saa" && text(toks, i+2) == "ya" && lengthOf(text(toks, i+3)):
+		n, j, ok := ReadNumber(toks, i+1)
+		return Duration{Span{i, j}, n * 60}, ok && n >= 1 && n <= 2
 	case w == "nusu" && text(toks, i+1) == "saa":
 		return Duration{Span{i, i + 2}, 30}, true
 	case w == "half" && (text(toks, i+1) == "hour" || text(toks, i+2) == "hour" && (text(toks, i+1) == "an" || text(toks, i+1) == "a")):
@@ -93,6 +117,16 @@ func duration(toks []Token, i int) (Duration, bool) {
 		return Duration{Span{i, j}, n}, true
 	}
 	return numbered(toks, i)
+}
+
+// lengthOf reports whether what stands behind "saa moja ya" is a thing that
+// takes an hour: no day and no part of one.
+func lengthOf(w string) bool {
+	switch w {
+	case "", "asubuhi", "mchana", "jioni", "usiku", "alasiri", "alfajiri", "leo", "kesho", "ijumaa", "alhamisi", "tarehe", "siku", "wiki":
+		return false
+	}
+	return !strings.HasPrefix(w, "juma")
 }
 
 // numbered reads "90 minutes", "1.5 hours", "2hrs", "1 hour 30 minutes".

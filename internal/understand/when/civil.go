@@ -128,6 +128,7 @@ func (s *scanner) relative() {
 			s.distance(i, i+2)
 		case s.is(i, "within"):
 			s.distance(i, i+1)
+		case s.is(i-1, "not"):
 		case s.is(i, "right") && s.is(i+1, "now"), s.is(i, "sasa") && s.is(i+1, "hivi"), s.is(i, "saa") && s.is(i+1, "hii", "hizi", "hivi"):
 			s.soon(i, i+2)
 		case s.is(i, "now") && (s.is(i+1, "please") || i == len(s.toks)-1 && i > 0):
@@ -191,8 +192,11 @@ func (s *scanner) counted(at int) (n, unit int, ok bool) {
 // fromNow reads "two weeks from now", "a week from today", "siku tatu zijazo".
 func (s *scanner) fromNow(i int) {
 	if s.is(i, "siku", "wiki") {
-		if n, to, ok := lex.ReadNumber(s.toks, i+1); ok && s.is(to, "zijazo") {
+		switch n, to, ok := lex.ReadNumber(s.toks, i+1); {
+		case ok && s.is(to, "zijazo"):
 			s.ahead(i, to+1, n, s.text(i))
+		case ok && s.is(to, "kutoka", "kuanzia", "tangu") && s.is(to+1, "leo", "sasa"):
+			s.ahead(i, to+2, n, s.text(i))
 		}
 		return
 	}

@@ -147,6 +147,18 @@ func (s *scanner) partNear(from, to int) bool {
 	return false
 }
 
+// englishPart reports whether the part of the day beside [from, to) is named in
+// English, where nobody counts hours from six.
+func (s *scanner) englishPart(from, to int) bool {
+	for i := from - 1; i < to+3; i++ {
+		switch s.text(i) {
+		case "morning", "morn", "mornin", "afternoon", "afternoons", "evening", "night", "tonight", "tonite":
+			return true
+		}
+	}
+	return false
+}
+
 // military reads 1500hrs, 0900 hours, 15hrs.
 func (s *scanner) military(i int) (clockItem, bool) {
 	n, ok := s.digits(i)
@@ -191,7 +203,7 @@ func (s *scanner) quarters(i int) (clockItem, bool) {
 	case s.is(at+1, "past", "after"):
 	case s.is(at+1, "to", "before", "till"):
 		sign = -1
-	case minutes == 30 && named && s.anchored(i):
+	case minutes == 30 && named && (s.anchored(i) || s.halfPart(at)):
 		next = at + 1 // "at half three"
 	default:
 		return clockItem{}, false
@@ -216,6 +228,13 @@ func (s *scanner) quarters(i int) (clockItem, bool) {
 		c.conf = min(c.conf, probable)
 	}
 	return c, true
+}
+
+// halfPart reports whether "half nine" at token i is followed by what tells
+// that it is a time: a day or a part of one.
+func (s *scanner) halfPart(i int) bool {
+	_, to, ok := lex.ReadNumber(s.toks, i+1)
+	return ok && s.partNear(i, to+1) || ok && s.partNear(i, to)
 }
 
 func (c *clockItem) shift(by int) {
@@ -259,6 +278,9 @@ func (s *scanner) hour(i int) (clockItem, bool) {
 		return s.withMeridiem(i, next, h, 0, pm), true
 	}
 	if after := s.oclock(to); after > to && h >= 1 && h <= 24 {
+		if pm, next, found := s.meridiem(after); found {
+			return s.withMeridiem(i, next, h, 0, pm), true
+		}
 		if h > 12 {
 			return s.at(i, after, h%24*60), true
 		}
@@ -285,7 +307,7 @@ func (s *scanner) hour(i int) (clockItem, bool) {
 	if behindDay && !near && !s.anchored(i) {
 		c.conf, c.clear = 0.72, false
 	}
-	if near {
+	if near && !s.englishPart(i, to) {
 		// "9 asubuhi" and "8 mchana": the part of the day decides between the clocks.
 		c.readings = append(c.readings, swahiliHour(h)*60, (swahiliHour(h)+12)%24*60)
 	}

@@ -1,6 +1,7 @@
 package when
 
 import (
+	"strings"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/understand/lex"
@@ -42,6 +43,9 @@ func (s *scanner) date(i int) (dateItem, bool) {
 	if d, ok := s.weekdayAt(i); ok {
 		return d, true
 	}
+	if d, ok := s.holiday(i); ok {
+		return d, true
+	}
 	if d, ok := s.period(i); ok {
 		return d, true
 	}
@@ -66,7 +70,7 @@ func (s *scanner) faulty(from, to int, fault string) dateItem {
 func (s *scanner) dayWord(i int) (dateItem, bool) {
 	w := s.text(i)
 	switch {
-	case w == "today" || w == "leo" || w == "2day" || w == "tody":
+	case w == "today" || w == "todays" || w == "leo" || w == "2day" || w == "tody":
 		return s.single(i, i+1, s.today), true
 	case w == "tonight" || w == "tonite":
 		// The part of the day is read from the same word.
@@ -98,6 +102,9 @@ func (s *scanner) dayWord(i int) (dateItem, bool) {
 
 func (s *scanner) weekdayWord(i int) (day time.Weekday, next int, ok bool) {
 	w := s.text(i)
+	if i < len(s.toks) && strings.HasSuffix(s.toks[i].Raw, "'s") {
+		w = strings.TrimSuffix(w, "s") // "Monday's lesson"
+	}
 	if d, found := weekdays[w]; found {
 		return d, i + 1, true
 	}

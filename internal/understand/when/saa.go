@@ -162,7 +162,7 @@ func (s *scanner) part(i int) (partItem, bool) {
 		return partItem{lex.Span{From: i, To: i + 2}, lunch}, true
 	case !ok, w == "eve" && s.is(i-1, "christmas", "year", "years"):
 		return partItem{}, false
-	case w == "mapema" && s.partBeside(i):
+	case w == "mapema" && (s.partBeside(i) || s.is(i+1, "kidogo", "zaidi", "iwezekanavyo")):
 		return partItem{}, false
 	case w == "morning" && (i == 0 || s.toks[i-1].Kind == lex.Break) && !s.is(i+1, "or", "and", "is", "works", "would") && !s.expect.Time && !s.expect.Date:
 		if _, _, isNumber := lex.ReadNumber(s.toks, i+1); !isNumber {

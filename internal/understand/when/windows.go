@@ -260,7 +260,7 @@ func (s *scanner) bound(c clockItem) bound {
 	case s.is(to, "or") && s.is(to+1, "earlier", "before"):
 		found = upper
 	}
-	if found == lower && s.moved() && s.is(i, "from", "kutoka") {
+	if s.moved() && (found == lower && s.is(i, "from", "kutoka") || found == upper && s.is(i, "hadi", "mpaka")) {
 		return exactly
 	}
 	if found != exactly && i >= 0 {

@@ -1,6 +1,9 @@
 package when
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 var weekdays = map[string]time.Weekday{
 	"monday": time.Monday, "tuesday": time.Tuesday, "wednesday": time.Wednesday, "thursday": time.Thursday,
@@ -32,7 +35,7 @@ var months = map[string]time.Month{
 
 var tomorrows = map[string]bool{
 	"tomorrow": true, "tommorow": true, "tomorow": true, "tommorrow": true, "tomorro": true, "tmrw": true, "tmr": true,
-	"tmrow": true, "tomoro": true, "2moro": true, "tomoz": true, "kesho": true, "keshoo": true, "kexho": true,
+	"tomorrows": true, "tmrws": true, "tmrow": true, "tomoro": true, "2moro": true, "tomoz": true, "kesho": true, "keshoo": true, "kexho": true,
 }
 
 // part is a part of the day: the window it names, and the wider window in
@@ -111,8 +114,13 @@ func correcting(w string) bool {
 }
 
 func moving(w string) bool {
+	for _, stem := range [...]string{"sogez", "hamish", "ahirish", "badilish", "songesh"} {
+		if strings.Contains(w, stem) {
+			return true
+		}
+	}
 	switch w {
-	case "move", "change", "reschedule", "rescheduled", "shift", "switch", "postpone", "hamisha", "nihamishe", "badilisha", "kubadilisha", "nibadilishie",
+	case "peleke", "mpeleke", "nipeleke", "swap", "kushift", "kureschedule", "move", "change", "reschedule", "rescheduled", "shift", "switch", "postpone", "hamisha", "nihamishe", "badilisha", "kubadilisha", "nibadilishie",
 		"badili", "ahirisha", "kuahirisha", "sogeza", "kusogeza", "kuhamisha", "moved", "changed", "push", "bring":
 		return true
 	}
