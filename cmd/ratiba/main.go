@@ -35,6 +35,7 @@ type cli struct {
 	Rollout rolloutCmd `cmd:"" help:"Serve a part of the conversations by models or prompts on trial."`
 	Replay  replayCmd  `cmd:"" help:"Compute a stored turn, or the calls of a tape, again, without network."`
 	Bench   benchCmd   `cmd:"" help:"Measure the product on this machine."`
+	Eval    evalCmd    `cmd:"" help:"Hold the product against labelled examples."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	Escalations escalationsCmd `cmd:"" help:"What models were not sure of: list, read and decide."`

@@ -33,7 +33,7 @@ var layers = []layer{
 	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "llm/openai", "llm/anthropic", "payment/mpesa", "notify/slack", "httpd", "telemetry"}},
 	{"composition", []string{"server"}},
 	{"laboratory", []string{
-		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/slack", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench/lap", "bench", "doctor", "chaos", "modelcheck", "golden", "archtest",
+		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/slack", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench/lap", "bench", "doctor", "chaos", "modelcheck", "golden", "eval", "archtest",
 	}},
 	{"command", []string{"cmd/ratiba"}},
 }
