@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -123,9 +124,10 @@ func TestADefinitionIsCheckedAndAppliedAgain(t *testing.T) {
 			t.Fatalf("apply: %d %q, want %q; %s", status, out, step.want, errOut)
 		}
 	}
+	newest := regexp.MustCompile(`^The control data is at the newest version.\nkinyozi is at the newest version \(booking \d+, engine \d+\)\n$`)
 	for range 2 {
 		status, out, errOut = finish(t, environ, "migrate")
-		if status != 0 || out != "The control data is at the newest version.\nkinyozi is at the newest version (booking 2, engine 3)\n" {
+		if status != 0 || !newest.MatchString(out) {
 			t.Fatalf("migrate: %d %q %q", status, out, errOut)
 		}
 	}
