@@ -57,7 +57,7 @@ func Open(t *testing.T, address string, width, height int) *Browser {
 		t.Fatalf("start the browser: %v", err)
 	}
 	b.Do(t, chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(address))
-	b.Until(t, `document.querySelector("[data-testid=tenant-select]").options.length > 0 && !document.querySelector("[aria-busy]")`)
+	b.Until(t, `document.querySelector("[data-testid=tenant-select]")?.options.length !== 0 && !document.querySelector("[aria-busy]")`)
 	return b
 }
 
