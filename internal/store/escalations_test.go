@@ -200,3 +200,21 @@ func TestAnErasedPersonsCardSaysNoMore(t *testing.T) {
 		t.Errorf("the case is %+v, %v", c, err)
 	}
 }
+
+// A process that dies while a card is on its way posts it again; the escalation
+// is asked all the while.
+func TestACardIsPostedAgainAfterACrash(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.escalate("e1")
+	first, _ := b.send(noon, noon)
+	b.reopen(later(10))
+	over := later(200)
+	again, _ := b.send(over, over)
+	if len(first) != 1 || len(again) != 1 || again[0].ID != first[0].ID || again[0].Resends != 1 {
+		t.Errorf("sent %v, and after the crash %v; want the same card again", first, again)
+	}
+	if c, err := b.Escalation(t.Context(), "e1", over); err != nil || c.State != llm.CaseOpen {
+		t.Errorf("the case is %+v, %v", c, err)
+	}
+}
