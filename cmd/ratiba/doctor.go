@@ -12,12 +12,13 @@ import (
 type doctorCmd struct {
 	installation
 
-	JSON bool `name:"json" help:"Print one JSON object."`
+	JSON    bool `name:"json" help:"Print one JSON object."`
+	Offline bool `help:"Ask no provider outside: templates are listed and not compared."`
 }
 
 // Run implements the command.
 func (c *doctorCmd) Run(ctx context.Context, w *world) error {
-	r := doctor.Examine(ctx, doctor.Patient{Config: c.Config, Environ: w.environ})
+	r := doctor.Examine(ctx, doctor.Patient{Config: c.Config, Environ: w.environ, Offline: c.Offline})
 	if c.JSON {
 		if err := json.NewEncoder(w.out).Encode(r); err != nil {
 			return err

@@ -33,6 +33,7 @@ type Account struct {
 	Number   string // the provider's id of the number, not the number people dial
 	BaseURL  string // without a version; the provider's public address when empty
 	Token    string // a secret: never logged
+	Business string // the provider's id of the business account that owns the templates; "" when not known
 }
 
 // String names the account without its token.
@@ -71,6 +72,25 @@ type Fetcher interface {
 	// large, of a type the product does not take, or not what it claims to be is
 	// refused with class Permanent. Every error is an *Error.
 	Fetch(ctx context.Context, a Account, attachmentID string) (Media, error)
+}
+
+// Template is a message template as a provider has it.
+type Template struct {
+	Name       string
+	Language   string
+	Category   string // utility, marketing, authentication; lower case
+	Status     string // approved, pending, rejected, paused, ...; lower case
+	Body       string
+	Parameters int // of the body
+	Buttons    int // quick replies
+}
+
+// Templater lists the templates of an account. It is safe for concurrent use.
+type Templater interface {
+	// Templates returns all templates of the account, whatever their status.
+	// Every error is an *Error; an account without Business, where the provider
+	// needs one, is class Defect.
+	Templates(ctx context.Context, a Account) ([]Template, error)
 }
 
 // Class says what follows from a failed call.

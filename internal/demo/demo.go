@@ -31,8 +31,8 @@ import (
 	"github.com/ratiba/ratiba/internal/sim/page"
 	"github.com/ratiba/ratiba/internal/store"
 	"github.com/ratiba/ratiba/internal/telemetry"
+	"github.com/ratiba/ratiba/internal/template"
 	"github.com/ratiba/ratiba/internal/tenant"
-	"github.com/ratiba/ratiba/internal/turn"
 )
 
 //go:embed seeds/*.yaml
@@ -284,16 +284,31 @@ func (d *Demo) world(tenants []tenant.Tenant, sec secrets, events *telemetry.Log
 	return cfg
 }
 
+// approved are the product's templates, as Meta has them once they are registered.
+func approved() []sim.Template {
+	all, err := template.All()
+	if err != nil {
+		panic(err) // the list is part of the program, and a test reads it
+	}
+	var out []sim.Template
+	for _, t := range all {
+		for _, lang := range template.Languages() {
+			out = append(out, sim.Template{
+				Name: t.Name, Language: lang, Params: len(t.Parameters), Buttons: len(t.Buttons[lang]), Body: t.Body[lang], Titles: t.Buttons[lang],
+			})
+		}
+	}
+	return out
+}
+
 // World is the simulated world of some businesses, whose product listens at
-// product: their numbers, admins and M-Pesa accounts, the approved template, and
+// product: their numbers, admins and M-Pesa accounts, the approved templates, and
 // the Slack app.
 func World(tenants []tenant.Tenant, get config.Secrets, product string) sim.Config {
 	product = strings.TrimRight(product, "/")
 	cfg := sim.Config{UserIDs: true} // as Meta does since April 2026
 	cfg.Slack = sim.SlackApp{Token: get(slackToken), SigningSecret: get(slackSecret), URL: product + "/webhooks/slack"}
-	for _, lang := range []string{"en", "sw"} {
-		cfg.Templates = append(cfg.Templates, sim.Template{Name: turn.NoticeTemplate, Language: lang, Params: 1, Body: "{{1}}"})
-	}
+	cfg.Templates = approved()
 	for _, t := range tenants {
 		st := sim.Tenant{Slug: t.Slug, Name: t.Name, Vertical: t.Vertical, Number: t.Numbers[0].Display}
 		for _, a := range t.Admins {
@@ -301,7 +316,7 @@ func World(tenants []tenant.Tenant, get config.Secrets, product string) sim.Conf
 		}
 		cfg.Tenants = append(cfg.Tenants, st)
 		for _, n := range t.Numbers {
-			number := sim.Number{PhoneNumberID: n.ID, DisplayPhone: n.Display, AccessToken: get(n.TokenEnv)}
+			number := sim.Number{PhoneNumberID: n.ID, DisplayPhone: n.Display, AccountID: n.Account, AccessToken: get(n.TokenEnv)}
 			if n.Provider == "360dialog" {
 				number.Provider, number.WebhookSecret = sim.Dialog360, get(n.WebhookEnv)
 				number.WebhookURL = product + "/webhooks/360dialog/{secret}"

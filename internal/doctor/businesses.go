@@ -51,7 +51,7 @@ func skewOf(ctx context.Context, cfg store.Config, e *examination) (time.Duratio
 }
 
 // businesses looks at every business that is defined: its definition, its
-// secrets, its overrides and the template it needs.
+// secrets, its overrides and the templates it needs.
 func (e *examination) businesses(ctx context.Context, router *llm.Router) {
 	if _, err := turn.Texts(); err != nil {
 		e.faults("templates", err)
@@ -70,9 +70,7 @@ func (e *examination) businesses(ctx context.Context, router *llm.Router) {
 		if len(e.Findings) == before {
 			e.add(OK, "businesses", "%s, version %d", t.Slug, t.Version)
 		}
-		for _, n := range t.Numbers {
-			e.add(OK, "templates", "%s, number %s: the template %s must be approved in en and sw", t.Slug, n.ID, turn.NoticeTemplate)
-		}
+		e.templates(ctx, t)
 	}
 	if err := s.Stop(); err != nil {
 		e.add(Warn, "businesses", "close the databases: %v", err)

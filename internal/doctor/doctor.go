@@ -3,8 +3,9 @@
 // money, before it does.
 //
 // It looks and changes nothing but what every command that opens the databases
-// brings to this version, and calls nobody outside: whether a key is accepted or
-// a template approved is not asked. A finding names environment variables and
+// brings to this version. Outside it asks WhatsApp's providers for their lists of
+// templates, unless told not to, and nobody else: whether a model's key is
+// accepted is not asked. A finding names environment variables and
 // never their values. The package belongs to the laboratory.
 package doctor
 
@@ -46,6 +47,7 @@ type Patient struct {
 	Config  string            // path of the configuration file; "" for none
 	Environ map[string]string // the environment
 	Clock   clock.Clock       // clock.Real when nil
+	Offline bool              // ask nobody outside
 }
 
 // Report is everything that was found, in the order it was looked at.

@@ -21,6 +21,7 @@ import (
 func (s *Server) account(n tenant.Number) channel.Account {
 	a := channel.Account{
 		Provider: channel.Provider(n.Provider), Number: n.ID, Token: s.cfg.Secrets(n.TokenEnv), BaseURL: s.cfg.Settings.WhatsApp.MetaURL,
+		Business: n.Account,
 	}
 	if a.Provider == channel.Dialog360 {
 		a.BaseURL = s.cfg.Settings.WhatsApp.Dialog360URL

@@ -47,6 +47,7 @@ type definition struct {
 		TokenEnv     string `yaml:"token_env"`
 		AppSecretEnv string `yaml:"app_secret_env"`
 		WebhookEnv   string `yaml:"webhook_secret_env"`
+		Account      string `yaml:"account_id"`
 	} `yaml:"numbers"`
 	Admins []struct {
 		Name     string `yaml:"name"`
@@ -75,6 +76,7 @@ const (
 var (
 	slugForm    = regexp.MustCompile(`^[a-z][a-z0-9]{1,30}$`)
 	envForm     = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+	accountForm = regexp.MustCompile(`^\d{5,20}$`)
 	countryForm = regexp.MustCompile(`^[A-Z]{2}$`)
 )
 
@@ -147,6 +149,7 @@ func (c *checker) numbers(d definition, t *Tenant) {
 		c.want(n.ID != "", path+"id", "the provider's id of the number")
 		c.want(n.ID == "" || !seen[n.Provider+":"+n.ID], path+"id", "a number that stands here once")
 		seen[n.Provider+":"+n.ID] = true
+		c.want(n.Account == "" || accountForm.MatchString(n.Account), path+"account_id", "the digits of the WhatsApp business account's id")
 		display, ok := phone(n.Display, t.Country)
 		c.want(ok, path+"display", "the number people dial, such as +254700000000")
 		c.want(envForm.MatchString(n.TokenEnv), path+"token_env", "the name of an environment variable")
@@ -157,6 +160,7 @@ func (c *checker) numbers(d definition, t *Tenant) {
 		}
 		t.Numbers = append(t.Numbers, Number{
 			Provider: n.Provider, ID: n.ID, Display: display, TokenEnv: n.TokenEnv, AppSecretEnv: n.AppSecretEnv, WebhookEnv: n.WebhookEnv,
+			Account: n.Account,
 		})
 	}
 }

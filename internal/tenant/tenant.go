@@ -35,6 +35,7 @@ type Number struct {
 	TokenEnv     string `json:"token_env"`      // access token or API key
 	AppSecretEnv string `json:"app_secret_env"` // meta: signs webhooks
 	WebhookEnv   string `json:"webhook_env"`    // 360dialog: secret in the webhook's path
+	Account      string `json:"account_id,omitempty"` // meta: id of the WhatsApp business account, by which templates are looked up
 }
 
 // Mpesa is the business's Daraja app. Secrets are names of environment variables.

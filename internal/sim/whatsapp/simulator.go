@@ -54,6 +54,7 @@ type Template struct {
 	Params   int      // of the body
 	Buttons  int      // quick replies
 	Body     string   // optional text with {{1}}, {{2}}; shown on the phone
+	Status   string   // as Meta writes it; APPROVED when empty. Only such a one can be sent
 	Titles   []string // optional titles of the quick replies
 }
 
@@ -205,11 +206,13 @@ func (s *Simulator) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /graph/{version}/{id}/messages", s.graphSend)
 	mux.HandleFunc("POST /graph/{version}/{id}/media", s.graphUpload)
 	mux.HandleFunc("GET /graph/{version}/{id}", s.graphObject)
+	mux.HandleFunc("GET /graph/", s.graphEdge)
 	mux.HandleFunc("GET /graph/whatsapp_business/attachments/", s.download)
 
 	mux.HandleFunc("POST /d360/messages", s.dialogSend)
 	mux.HandleFunc("POST /d360/media", s.dialogUpload)
 	mux.HandleFunc("GET /d360/{id}", s.dialogObject)
+	mux.HandleFunc("GET /d360/v1/configs/templates", s.dialogTemplates)
 	mux.HandleFunc("GET /d360/whatsapp_business/attachments/", s.download)
 	mux.HandleFunc("GET /whatsapp_business/attachments/", s.download)
 

@@ -13,6 +13,9 @@ func (s *Simulator) fill(t *templateSend) (*Received, *apiError) {
 	if !ok {
 		return nil, coded(132001, fmt.Sprintf("template name (%s) does not exist in %s", t.Name, t.Language.Code))
 	}
+	if known.Status != "" && known.Status != approved {
+		return nil, coded(132001, fmt.Sprintf("template name (%s) is %s in %s", t.Name, strings.ToLower(known.Status), t.Language.Code))
+	}
 	filled := &FilledTemplate{Name: t.Name, Language: t.Language.Code, Parameters: []string{}}
 	payloads := make([]string, known.Buttons)
 	for _, c := range t.Components {
