@@ -433,7 +433,7 @@ func TestP9ACostCeilingLeadsToAPerson(t *testing.T) {
 	p, admin := w.phone(mary), w.phone(wanjiku)
 	h := p.say("hmm can I maybe come some other day next week instead?")
 	mustSay(t, h, "join")
-	mustSay(t, admin.hear(), "BUDGET_BREACH")
+	mustSay(t, admin.hear(), "very long")
 	p.send(map[string]any{"text": "hmm would that suit the others then perhaps?"})
 	p.quiet()
 	if asked := w.asked(spa.ID); asked != 0 {

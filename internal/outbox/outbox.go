@@ -88,6 +88,8 @@ type Send struct {
 	// After names a contact to whom no agent-written send may be under way when
 	// this one starts: a takeover is acknowledged only then.
 	After ids.ContactID `json:"after,omitempty"`
+	// Again is the row whose words this one says once more, as a template.
+	Again string `json:"again,omitempty"`
 }
 
 // yieldTime is how long a message waits at most for the sends it must not

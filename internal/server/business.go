@@ -295,6 +295,10 @@ func (t turnSource) Claim(ctx context.Context, id ids.TenantID, limit int) ([]co
 	for i, claim := range claims {
 		jobs[i] = coord.Job{
 			Run: func(ctx context.Context) {
+				if store.IsSystem(claim.Key) {
+					s.archiveLog(ctx, b, claim)
+					return
+				}
 				committed, due := s.engine.Handle(ctx, b.turns, claim)
 				// What cannot tell whether it was committed may have left something to send.
 				if now := s.cfg.Clock.Now(); committed || !due.IsZero() && !due.After(now) {

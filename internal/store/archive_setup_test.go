@@ -152,6 +152,7 @@ func (b *bundle) booked() *turn.Commit {
 		ID: "esc-1", Contact: hers.Contact.ID, Role: llm.ProcedureStep, Cause: llm.CauseUnsure, At: noon,
 		Card: llm.Card{Title: "Refund?", Question: "Zawadi Kiprono wants her money back"}, Messages: []llm.Message{{Role: llm.User, Content: asks}},
 	}, llm.Decision{Text: "give it to Zawadi Kiprono", By: "Kamau", At: noon})
+	b.talkedWithAPerson(hers)
 	return hers
 }
 
@@ -165,6 +166,18 @@ func (b *bundle) asked(e llm.Escalation, d llm.Decision) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// talkedWithAPerson is what a handoff leaves behind: the log, its archive, and a
+// card an admin has not seen yet.
+func (b *bundle) talkedWithAPerson(hers *turn.Commit) {
+	for table, more := range map[string][2]string{"handoff_log": {"", ""}, "handoff_log_archive": {", archived_at", ", $6"}} {
+		b.exec("INSERT INTO "+table+` (id, thread_id, actor, actor_phone, content, language, sent_at, message_metadata`+more[0]+`)
+			VALUES ($1, $2, 'customer', $3, $4, 'sw', $6, $5`+more[1]+`)`, "l-"+table, string(hers.Thread.ID), zawadi, "ni mimi, Zawadi Kiprono",
+			db.JSON{V: map[string]any{"wa_message_id": "wamid.zawadi"}}, db.At(noon))
+	}
+	b.exec("INSERT INTO held_messages (contact_id, thread_id, code, body, at) VALUES ($1, $2, 'K7', $3, $4)",
+		b.person(kamau), string(hers.Thread.ID), db.JSON{V: map[string]any{"text": "*#K7 Zawadi Kiprono* " + asks}}, db.At(noon))
 }
 
 func (b *bundle) called(th ids.ThreadID, turnID ids.TurnID, answer string) {

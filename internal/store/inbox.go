@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/contact"
@@ -14,7 +13,6 @@ import (
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/mailbox"
 	"github.com/ratiba/ratiba/internal/message"
-	"github.com/ratiba/ratiba/internal/outbox"
 )
 
 // Delivered counts what a delivery stored; what was already known is not counted.
@@ -242,41 +240,4 @@ func contactBy(ctx context.Context, q db.Q, i contact.Identity) (ids.ContactID, 
 		return "", fmt.Errorf("find contact: %w", err)
 	}
 	return ids.ContactID(id), nil
-}
-
-// applyReceipt moves an outbox row's status forward, never back. A failure
-// becomes an event in the receiver's mailbox.
-func applyReceipt(ctx context.Context, tx db.Tx, r message.Receipt, now time.Time) (moved, failed, unblocked bool, err error) {
-	var id, status, state, contactID, thread string
-	err = tx.QueryRowContext(ctx, `
-		SELECT id, status, state, contact_id, thread_id FROM outbox
-		WHERE (provider_id = $1 AND $1 <> '') OR (id = $2 AND $2 <> '') ORDER BY seq LIMIT 1`+tx.Dialect().ForUpdate,
-		r.ProviderID, r.Opaque).Scan(&id, &status, &state, &contactID, &thread)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, false, false, nil
-	}
-	if err != nil {
-		return false, false, false, fmt.Errorf("find sent message: %w", err)
-	}
-	if r.Status.Rank() <= message.Status(status).Rank() {
-		return false, false, false, nil
-	}
-	// A receipt proves that an attempt in doubt arrived at the provider.
-	if err := db.Exec(ctx, tx, "move receipt", `
-		UPDATE outbox SET status = $2, status_at = $3, error_code = $4, error_detail = $5,
-			provider_id = CASE WHEN provider_id = '' THEN $6 ELSE provider_id END,
-			sent_at = CASE WHEN sent_at IS NULL AND state IN ('doubt', 'sending') THEN $7 ELSE sent_at END,
-			state = CASE WHEN state IN ('doubt', 'sending') THEN 'sent' ELSE state END
-		WHERE id = $1`, id, string(r.Status), db.At(r.At), r.ErrorCode, r.ErrorText, r.ProviderID, db.At(now)); err != nil {
-		return false, false, false, err
-	}
-	unblocked = state == string(outbox.Doubt)
-	if r.Status != message.StatusFailed {
-		return true, false, unblocked, nil
-	}
-	e := mailbox.Event{Kind: mailbox.ReceiptFailed, Name: strconv.Itoa(r.ErrorCode), Scope: ids.ThreadID(thread), Data: jsonOf(map[string]any{
-		"outbox_id": id, "code": r.ErrorCode, "detail": r.ErrorText,
-	})}
-	fresh, err := post(ctx, tx, KeyOf(ids.ContactID(contactID)), mailbox.Item{Event: &e}, "failed:"+id, now)
-	return true, fresh, unblocked, err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/db"
@@ -238,21 +237,38 @@ func (t *Tenant) SettleOutbox(ctx context.Context, r outbox.Row, state outbox.St
 		n, err := db.Changed(ctx, tx, "settle effect", `
 			UPDATE outbox SET state = CASE WHEN state IN ('sending', 'doubt') THEN $2 ELSE state END, due_at = $3,
 				provider_id = CASE WHEN $4 = '' THEN provider_id ELSE $4 END, error_class = $5, error_code = $6, error_detail = $7,
-				sent_at = CASE WHEN sent_at IS NULL THEN $8 ELSE sent_at END, tries = tries - $9
-			WHERE id = $1 AND tries = $10`, r.ID, string(state), db.At(due), o.ProviderID, o.Class, o.Code, o.Detail, sent, untried, r.Tries)
-		if err != nil || n == 0 || state != outbox.Failed {
+				sent_at = CASE WHEN sent_at IS NULL THEN $8 ELSE sent_at END, tries = tries - $9,
+				failed_at = CASE WHEN $2 = 'failed' AND failed_at IS NULL THEN $11 ELSE failed_at END
+			WHERE id = $1 AND tries = $10`, r.ID, string(state), db.At(due), o.ProviderID, o.Class, o.Code, o.Detail, sent, untried, r.Tries, db.At(now))
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := noteSettled(ctx, tx, r, state, o, now); err != nil || state != outbox.Failed {
 			return err
 		}
 		return givenUp(ctx, tx, r, o, now)
 	})
 }
 
+// noteSettled tells the handoff log what the provider made of relayed words.
+func noteSettled(ctx context.Context, tx db.Tx, r outbox.Row, state outbox.State, o outbox.Outcome, now time.Time) error {
+	switch {
+	case r.Origin != outbox.Relay:
+		return nil
+	case state == outbox.Failed:
+		return noteDelivery(ctx, tx, r.ID, o.ProviderID, delivery{FailedAt: when(db.At(now)), FailureReason: reason(o.Code, o.Detail)})
+	case state == outbox.Sent && o.ProviderID != "":
+		return noteDelivery(ctx, tx, r.ID, o.ProviderID, delivery{})
+	}
+	return nil
+}
+
 // givenUp tells the thread of a row that will not be sent any more.
 func givenUp(ctx context.Context, tx db.Tx, r outbox.Row, o outbox.Outcome, now time.Time) error {
 	if r.Kind == outbox.SendMessage && r.ContactID != "" {
-		e := mailbox.Event{Kind: mailbox.ReceiptFailed, Name: strconv.Itoa(o.Code), Scope: r.ThreadID, Data: jsonOf(map[string]any{
-			"outbox_id": r.ID, "code": o.Code, "detail": o.Detail,
-		})}
+		e := failedEvent(receipted{
+			id: r.ID, kind: r.Kind, thread: string(r.ThreadID), origin: r.Origin, epoch: r.Epoch, payload: r.Payload,
+		}, o.Code, o.Detail)
 		if _, err := post(ctx, tx, KeyOf(r.ContactID), mailbox.Item{Event: &e}, "failed:"+r.ID, now); err != nil {
 			return err
 		}

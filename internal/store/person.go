@@ -21,6 +21,7 @@ const (
 	theirThreads = "(SELECT id FROM conversation_threads WHERE contact_id = $1)"
 	theirTurns   = "(SELECT id FROM turns WHERE mailbox_key = 'contact:' || CAST($1 AS TEXT) OR thread_id IN " + theirThreads + ")"
 	inTheirTalk  = "thread_id IN " + theirThreads + " OR turn_id IN " + theirTurns
+	inTheirLog   = "thread_id IN " + theirThreads + " OR actor_phone IN (SELECT value FROM contact_identities WHERE contact_id = $1 AND kind = 'phone')"
 	inTheirBox   = "mailbox_key = 'contact:' || CAST($1 AS TEXT)"
 )
 
@@ -39,8 +40,11 @@ func kept() []db.Selection {
 		}},
 		{Table: "transcript", Where: "thread_id IN " + theirThreads, Columns: []string{"seq", "thread_id", "direction", "origin", "body", "at"}},
 		{Table: "outbox", Where: "contact_id = $1", Columns: []string{
-			"seq", "kind", "origin", "thread_id", "payload", "state", "status", "created_at", "sent_at",
+			"seq", "kind", "origin", "thread_id", "payload", "state", "status", "created_at", "sent_at", "delivered_at", "read_at", "failed_at",
 		}},
+		{Table: "held_messages", Where: "contact_id = $1 OR thread_id IN " + theirThreads, Columns: []string{"seq", "thread_id", "body", "at"}},
+		{Table: "handoff_log", Where: inTheirLog, Columns: logged()},
+		{Table: "handoff_log_archive", Where: inTheirLog, Columns: append(logged(), "archived_at")},
 		{Table: "tool_calls", Where: inTheirTalk, Columns: []string{"seq", "thread_id", "tool", "args", "ok", "code", "result", "at"}},
 		{Table: "tasks", Where: "contact_id = $1 OR thread_id IN " + theirThreads, Columns: []string{
 			"id", "kind", "detail", "owner", "state", "due_at", "created_at",
@@ -56,6 +60,11 @@ func kept() []db.Selection {
 			"id", "role", "thread_id", "provider", "model", "prompt_version", "cost_pico", "outcome", "answer", "at",
 		}},
 	}
+}
+
+// logged are the columns of a handoff log that are about people.
+func logged() []string {
+	return []string{"id", "thread_id", "actor", "actor_phone", "content", "language", "sent_at", "message_metadata"}
 }
 
 // contactsOf are the contacts that an identity is or was: who has it, and whom

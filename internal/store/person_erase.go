@@ -244,6 +244,11 @@ func (e *eraser) conversation(c string) {
 	e.do("outbox", `UPDATE outbox SET payload = $2, provider_id = '', error_detail = '',
 		state = CASE WHEN state IN ('queued', 'doubt') THEN 'silenced' ELSE state END
 		WHERE contact_id = $1 OR `+inTheirTalk, c, erased(nil))
+	e.do("held_messages", "DELETE FROM held_messages WHERE contact_id = $1 OR thread_id IN "+theirThreads, c)
+	for _, table := range []string{"handoff_log", "handoff_log_archive"} {
+		e.do(table, "UPDATE "+table+` SET content = $2, message_metadata = $3,
+			actor_phone = CASE WHEN actor = 'admin' THEN actor_phone ELSE '' END WHERE thread_id IN `+theirThreads, c, Erased, erased(nil))
+	}
 	e.do("tool_calls", "UPDATE tool_calls SET args = $2, result = NULL, digest = '' WHERE "+inTheirTalk, c, erased(nil))
 	e.do("llm_calls", "UPDATE llm_calls SET answer = '', request_hash = '' WHERE "+inTheirTalk, c)
 	e.do("tasks", "UPDATE tasks SET detail = $2 WHERE contact_id = $1 OR thread_id IN "+theirThreads, c, Erased)

@@ -28,6 +28,8 @@ func (e *eraser) elsewhere(admins []string) {
 	for _, k := range e.known {
 		e.do("contacts", "UPDATE contacts SET payer_phone = '' WHERE payer_phone = $1", k.Value)
 		e.do("payment_attempts", "UPDATE payment_attempts SET phone = '' WHERE phone = $1", k.Value)
+		e.do("handoff_log", "UPDATE handoff_log SET actor_phone = '' WHERE actor_phone = $1", k.Value)
+		e.do("handoff_log_archive", "UPDATE handoff_log_archive SET actor_phone = '' WHERE actor_phone = $1", k.Value)
 	}
 	desks := e.desks(admins)
 	for _, turnID := range e.mentioning() {
@@ -70,6 +72,9 @@ func texts() []text {
 		{"transcript", "seq", "body", true, "1 = 1", atDesk},
 		{"outbox", "id", "payload", true, "state NOT IN ('queued', 'sending', 'doubt')", "state NOT IN ('queued', 'sending', 'doubt') AND contact_id = $1"},
 		{"outbox", "id", "error_detail", false, "1 = 1", ""},
+		{"handoff_log", "id", "content", false, "1 = 1", ""},
+		{"handoff_log_archive", "id", "content", false, "1 = 1", ""},
+		{"held_messages", "seq", "body", true, "1 = 1", "contact_id = $1"},
 		{"tool_calls", "seq", "args", true, "1 = 1", atDesk},
 		{"tool_calls", "seq", "result", true, "1 = 1", atDesk},
 		{"tasks", "id", "detail", false, "1 = 1", "contact_id = $1"},

@@ -105,6 +105,9 @@ func (l *loading) rest(ctx context.Context, q db.Q, admins []string) (err error)
 		if l.s.Handoffs, err = handoffs(ctx, q); err != nil {
 			return err
 		}
+		if l.s.Held, err = held(ctx, q, l.s.Contact.ID); err != nil {
+			return err
+		}
 	}
 	if id := attemptIn(l.s.Items); id != "" {
 		a, err := Payments{}.ByID(ctx, q, id)
@@ -309,6 +312,9 @@ func writeFacts(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 		if err := insertOutbox(ctx, tx, r); err != nil {
 			return err
 		}
+	}
+	if err := errors.Join(writeHeld(ctx, tx, c), logRelayed(ctx, tx, c)); err != nil {
+		return err
 	}
 	for _, tm := range c.Timers {
 		if err := writeTimer(ctx, tx, tm, c.Claim.Key); err != nil {

@@ -29,12 +29,12 @@ type Admin struct {
 // Number is one WhatsApp number of the business. Secrets are names of
 // environment variables, never values.
 type Number struct {
-	Provider     string `json:"provider"`       // meta or 360dialog
-	ID           string `json:"id"`             // the provider's id of the number (phone_number_id)
-	Display      string `json:"display"`        // E.164 as people dial it
-	TokenEnv     string `json:"token_env"`      // access token or API key
-	AppSecretEnv string `json:"app_secret_env"` // meta: signs webhooks
-	WebhookEnv   string `json:"webhook_env"`    // 360dialog: secret in the webhook's path
+	Provider     string `json:"provider"`             // meta or 360dialog
+	ID           string `json:"id"`                   // the provider's id of the number (phone_number_id)
+	Display      string `json:"display"`              // E.164 as people dial it
+	TokenEnv     string `json:"token_env"`            // access token or API key
+	AppSecretEnv string `json:"app_secret_env"`       // meta: signs webhooks
+	WebhookEnv   string `json:"webhook_env"`          // 360dialog: secret in the webhook's path
 	Account      string `json:"account_id,omitempty"` // meta: id of the WhatsApp business account, by which templates are looked up
 }
 

@@ -23,6 +23,7 @@ func (r *run) decideStages(ctx context.Context) error {
 	r.lines, r.effects, r.timers, r.tasks, r.posts, r.signal = nil, nil, nil, nil, nil, ""
 	r.other, r.others, r.withdraw, r.settleFirst, r.opens = nil, nil, false, "", r.snap.Thread != nil
 	r.contact, r.afterwards = r.snap.Contact, nil
+	r.shown, r.holds = false, nil
 	r.begin()
 	start := r.e.cfg.Clock.Now()
 	if err := r.decide(ctx); err != nil {
@@ -39,6 +40,9 @@ func (r *run) decideStages(ctx context.Context) error {
 func (r *run) decide(ctx context.Context) error {
 	switch r.path {
 	case pathAdmin:
+		if only, err := r.showHeld(ctx); only || err != nil {
+			return err
+		}
 		return r.adminTurn(ctx)
 	case pathRelay:
 		return r.relayToHuman(ctx)
@@ -68,7 +72,7 @@ func (r *run) decide(ctx context.Context) error {
 	case pathExpired:
 		r.expire()
 	case pathUndelivered:
-		r.undelivered()
+		return r.undelivered(ctx)
 	case pathResume:
 		r.armTTL()
 		return r.resumeTurn(ctx)
@@ -166,6 +170,7 @@ func (r *run) build() error {
 		r.th.Arms = r.arms
 	}
 	r.queue()
+	r.commit.Held, r.commit.Shown = r.holds, r.shown
 	for _, e := range r.effects {
 		r.commit.Outbox = append(r.commit.Outbox, r.row(e))
 	}

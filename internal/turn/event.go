@@ -212,16 +212,3 @@ func (r *run) expire() {
 	}
 	r.close()
 }
-
-// undelivered raises a task for a message that did not arrive: the person who
-// should have read it has not.
-func (r *run) undelivered() {
-	e := r.batch.Event()
-	r.tasks = append(r.tasks, TaskRow{
-		ID: r.ids.New(), Kind: "undelivered", Key: "undelivered:" + string(r.turnID), Detail: "WhatsApp code " + e.Name,
-		Contact: r.snap.Contact.ID, Thread: e.Scope,
-	})
-	if r.snap.Thread != nil && e.Scope == r.before.ID && r.before.LastAt.Equal(r.before.OpenedAt) {
-		r.th.Disclosed = false // the first answer told who speaks, and it never came
-	}
-}

@@ -17,14 +17,6 @@ import (
 	"github.com/ratiba/ratiba/internal/thread"
 )
 
-// NoticeTemplate is the approved template that carries a message to someone
-// who has not written for 24 hours. It has one parameter, the text on one line.
-const NoticeTemplate = "ratiba_notice"
-
-// maxParameter bounds a template parameter, so that the whole template stays
-// under WhatsApp's 1,024 characters.
-const maxParameter = 900
-
 // maxButtons is how many choices fit under a message; more become a list.
 const maxButtons = 3
 
@@ -37,7 +29,9 @@ type line struct {
 	out     message.Outbound
 	confirm *graph.Confirm
 	nonce   string
-	after   ids.ContactID // sends to this contact must be over first
+	after   ids.ContactID     // sends to this contact must be over first
+	key     string            // of the text in the catalogue, "" for words that are relayed
+	full    *message.Outbound // what a page's template stands for until the admin writes
 }
 
 // sayTo turns a Say into words for one addressee.
@@ -50,7 +44,7 @@ func (r *run) sayTo(ctx context.Context, to who, origin outbox.Origin, say graph
 	if ours && say.Phrase {
 		text = r.phrase(ctx, say, text, to.Lang)
 	}
-	l := line{to: to, origin: origin, thread: r.th.ID, epoch: r.th.Epoch, confirm: say.Confirm, after: r.settleFirst}
+	l := line{to: to, origin: origin, thread: r.th.ID, epoch: r.th.Epoch, confirm: say.Confirm, after: r.settleFirst, key: say.Text}
 	if ours && r.admin == nil && r.opens && !r.th.Disclosed {
 		disclosure, err := r.render(to.Lang, "platform_disclosure", nil)
 		if err != nil {
@@ -184,20 +178,6 @@ func (r *run) rephrase(draft string) string {
 	return cmp.Or(text, draft)
 }
 
-// inWindow sends a template in place of free text to someone who has not
-// written for 24 hours: WhatsApp refuses anything else.
-func (r *run) inWindow(l line, to who) line {
-	if !to.LastSeen.IsZero() && r.now.Sub(to.LastSeen) < window {
-		return l
-	}
-	flat := strings.Join(strings.Fields(strings.ReplaceAll(l.out.Text, "\n", " ")), " ")
-	flat = excerpt(flat, maxParameter)
-	l.out = message.Outbound{Kind: message.Template, Text: l.out.Text, Template: &message.TemplateRef{
-		Name: NoticeTemplate, Language: to.Lang, Parameters: []string{flat},
-	}}
-	return l
-}
-
 // raw sends words as they are: relayed ones.
 func (r *run) raw(to who, origin outbox.Origin, out message.Outbound) {
 	r.rawOn(r.th.ID, r.th.Epoch, to, origin, out)
@@ -257,6 +237,9 @@ func excerpt(text string, limit int) string {
 // queue turns the lines into outbox rows and transcript lines.
 func (r *run) queue() {
 	for i, l := range r.parts() {
+		if r.held(l) {
+			continue
+		}
 		row := r.row(outbox.Row{
 			ID: r.ids.New(), Lane: string(l.to.ID) + ":whatsapp", Kind: outbox.SendMessage, Origin: l.origin,
 			Key: fmt.Sprintf("%s:%d", r.turnID, i), ContactID: l.to.ID, ThreadID: l.thread, Epoch: l.epoch,

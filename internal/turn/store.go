@@ -11,6 +11,7 @@ import (
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/mailbox"
+	"github.com/ratiba/ratiba/internal/message"
 	"github.com/ratiba/ratiba/internal/money"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
@@ -71,6 +72,9 @@ type Snapshot struct {
 	// Handoffs are the threads of others that wait for, or are driven by, an
 	// admin; loaded for admins' mailboxes only.
 	Handoffs []thread.Thread
+	// Held are cards of handoffs nobody has taken that the contact, an admin, was
+	// told of by a template only; loaded for admins' mailboxes.
+	Held []Held `json:",omitempty"`
 	// Admins are the contacts of the tenant's admins who can be written to, by phone.
 	Admins map[string]AdminContact
 	// Recent are the last lines of the thread, oldest first.
@@ -82,6 +86,15 @@ type AdminContact struct {
 	ID          ids.ContactID
 	LastInbound time.Time
 	Number      string
+}
+
+// Held is a card for an admin whose 24-hour window was closed: they got a
+// template, and the card follows their first word.
+type Held struct {
+	Contact ids.ContactID
+	Thread  ids.ThreadID
+	Code    string // of the handoff
+	Out     message.Outbound
 }
 
 // Line is one line of a transcript.
@@ -117,6 +130,10 @@ type Commit struct {
 	Tools       []ToolCall
 	Events      []Posted
 	Withdraw    bool // Other's payment prompts that were not sent are withdrawn
+	// Held are cards that wait for their admin's word; Shown says that those which
+	// waited for this turn's contact wait no more.
+	Held  []Held `json:",omitempty"`
+	Shown bool   `json:",omitempty"`
 	// Cost is set by Store.Commit: what the turn's model calls cost, discarded
 	// ones included.
 	Cost money.Pico

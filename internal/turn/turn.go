@@ -31,6 +31,7 @@ import (
 	"github.com/ratiba/ratiba/internal/mailbox"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
+	"github.com/ratiba/ratiba/internal/template"
 	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/thread"
 	"github.com/ratiba/ratiba/internal/tool"
@@ -117,6 +118,8 @@ type Engine struct {
 	cfg  Config
 	pace coord.Taker // turns of a contact that may ask a model
 	told coord.Taker // how often a contact beyond it is told so
+	// templates are what may be said to somebody who has been silent for a day.
+	templates template.Set
 }
 
 // New returns an engine.
@@ -124,8 +127,13 @@ func New(cfg Config) *Engine {
 	if cfg.Buckets == nil {
 		cfg.Buckets = coord.NewLocal(cfg.Real)
 	}
+	templates, err := template.Load()
+	if err != nil {
+		panic(err) // the list is part of the program, and a test reads it
+	}
 	return &Engine{
-		cfg: cfg, pace: cfg.Buckets.Bucket("turns", coord.Rate{Every: turnEvery, Burst: turnBurst}),
+		templates: templates,
+		cfg:       cfg, pace: cfg.Buckets.Bucket("turns", coord.Rate{Every: turnEvery, Burst: turnBurst}),
 		told: cfg.Buckets.Bucket("told", coord.Rate{Every: slowTold, Burst: 1}),
 	}
 }
@@ -300,6 +308,8 @@ type run struct {
 	timers    []TimerRow
 	tasks     []TaskRow
 	posts     []Posted
+	holds     []Held // cards that wait for their admin's word
+	shown     bool   // those that waited for this admin go out
 	signal    string
 	contact   contact.Contact
 	opens     bool // the thread is written even when it was not open before
