@@ -30,6 +30,7 @@ type cli struct {
 	Sim     simCmd     `cmd:"" help:"Run the simulators alone, for a product that runs elsewhere on this machine."`
 	Migrate migrateCmd `cmd:"" help:"Bring the databases to this version."`
 	Tenant  tenantCmd  `cmd:"" help:"Define businesses."`
+	Tasks   tasksCmd   `cmd:"" help:"What people of a business have to see to."`
 	Doctor  doctorCmd  `cmd:"" help:"Examine an installation: configuration, keys, models, prompts, businesses, clocks."`
 	Models  modelsCmd  `cmd:"" help:"List which models serve which role, and what they cost in the last seven days."`
 	Rollout rolloutCmd `cmd:"" help:"Serve a part of the conversations by models or prompts on trial."`

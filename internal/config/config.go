@@ -35,9 +35,25 @@ type Config struct {
 	WhatsApp WhatsApp `yaml:"whatsapp"`
 	Daraja   Daraja   `yaml:"daraja"`
 	Models   Models   `yaml:"models"`
+	Slack    Slack    `yaml:"slack"`
+	Operator Operator `yaml:"operator"`
+	Voice    Voice    `yaml:"voice"`
+}
 
-	Slack     Slack     `yaml:"slack"`
-	Operators Operators `yaml:"operators"`
+// Operator is who runs the installation.
+type Operator struct {
+	// TokenEnv names the variable with the bearer token of the operator's HTTP
+	// API, a secret; default RATIBA_OPERATOR_TOKEN. Where that is not set, there is
+	// no such API.
+	TokenEnv string `yaml:"token_env" env:"RATIBA_OPERATOR_TOKEN_ENV"`
+}
+
+// Voice is how a telephone gateway reaches the product.
+type Voice struct {
+	// SecretEnv names the variable with the secret by which the gateway signs
+	// what it posts; default RATIBA_VOICE_SECRET. Where that is not set, nobody
+	// can call.
+	SecretEnv string `yaml:"secret_env" env:"RATIBA_VOICE_SECRET_ENV"`
 }
 
 // Database is the PostgreSQL database of an installation of several nodes, or
@@ -77,13 +93,6 @@ type Slack struct {
 	TokenEnv         string `yaml:"token_env" env:"RATIBA_SLACK_TOKEN_ENV"`
 	SigningSecretEnv string `yaml:"signing_secret_env" env:"RATIBA_SLACK_SIGNING_SECRET_ENV"`
 	Channel          string `yaml:"channel" env:"RATIBA_SLACK_CHANNEL"` // of businesses that name none: #name or an id
-}
-
-// Operators are those who run the installation.
-type Operators struct {
-	// TokenEnv names the variable with the bearer token of the operators' HTTP
-	// API; default RATIBA_OPERATOR_TOKEN. Where that is not set there is none.
-	TokenEnv string `yaml:"token_env" env:"RATIBA_OPERATOR_TOKEN_ENV"`
 }
 
 // Models is how language models are reached. Without any, code understands
@@ -138,7 +147,8 @@ func (c Config) withDefaults() Config {
 		{&c.Slack.URL, "https://slack.com/api"},
 		{&c.Slack.TokenEnv, "SLACK_BOT_TOKEN"},
 		{&c.Slack.SigningSecretEnv, "SLACK_SIGNING_SECRET"},
-		{&c.Operators.TokenEnv, "RATIBA_OPERATOR_TOKEN"},
+		{&c.Operator.TokenEnv, "RATIBA_OPERATOR_TOKEN"},
+		{&c.Voice.SecretEnv, "RATIBA_VOICE_SECRET"},
 		{&c.Models.OpenAI.KeyEnv, "OPENAI_API_KEY"},
 		{&c.Models.Anthropic.KeyEnv, "ANTHROPIC_API_KEY"},
 	} {

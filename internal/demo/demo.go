@@ -341,6 +341,8 @@ func (d *Demo) handler(opt Options) http.Handler {
 	mux := http.NewServeMux()
 	product := d.Server.Handler()
 	mux.Handle("/webhooks/", product)
+	mux.Handle("/api/", product)
+	mux.Handle("/voice/", product)
 	mux.Handle("/healthz", product)
 	mux.Handle("/readyz", product)
 	mux.Handle("/", d.Sim.Handler())

@@ -111,7 +111,7 @@ func newTown(t *testing.T, change ...func(*config.Config)) *town {
 	set := config.Config{PublicURL: w.url, Data: w.dir}
 	set.WhatsApp.MetaURL, set.Models.OpenAI.URL, set.Models.Anthropic.URL = w.url+"/graph", "http://127.0.0.1:1", "http://127.0.0.1:1"
 	set.Slack = config.Slack{URL: w.url + "/slack/api", TokenEnv: "SLACK_BOT_TOKEN", SigningSecretEnv: "SLACK_SIGNING_SECRET", Channel: "#escalations"}
-	set.Operators.TokenEnv = "RATIBA_OPERATOR_TOKEN"
+	set.Operator.TokenEnv = "RATIBA_OPERATOR_TOKEN"
 	if dbtest.Backend(t) == "postgres" {
 		set.Database.URLEnv, have["PG"] = "PG", dbtest.Postgres(t)
 	}

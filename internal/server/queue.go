@@ -3,17 +3,12 @@ package server
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
-	"time"
 
-	"github.com/ratiba/ratiba/internal/coord"
 	"github.com/ratiba/ratiba/internal/fault"
 	"github.com/ratiba/ratiba/internal/llm"
 )
@@ -68,7 +63,7 @@ func queueAnswer(w http.ResponseWriter, out queued, err error) {
 		if code != fault.Conflict {
 			out.Escalation = nil
 		}
-		status = queueStatus(code)
+		status = statusOf(code)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
@@ -76,57 +71,6 @@ func queueAnswer(w http.ResponseWriter, out queued, err error) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(out) // a caller that has gone needs no answer
-}
-
-func queueStatus(code fault.Code) int {
-	switch code {
-	case fault.Invalid:
-		return http.StatusBadRequest
-	case fault.Unauthorized:
-		return http.StatusUnauthorized
-	case fault.NotFound:
-		return http.StatusNotFound
-	case fault.Conflict:
-		return http.StatusConflict
-	case fault.RateLimited:
-		return http.StatusTooManyRequests
-	case fault.Unavailable:
-		return http.StatusServiceUnavailable
-	case fault.Internal, fault.Forbidden, fault.TooLarge:
-	}
-	return http.StatusInternalServerError
-}
-
-// withQueue adds the operators' API, if there is a token for it.
-func (s *Server) withQueue(product http.Handler) http.Handler {
-	token := s.cfg.Secrets(s.cfg.Settings.Operators.TokenEnv)
-	if token == "" {
-		return product
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/", product)
-	wrong := s.hot.Bucket("operators", coord.Rate{Every: time.Second, Burst: 20})
-	s.queueRoutes(mux, func(h http.HandlerFunc) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-			if sameToken(token, given) {
-				h(w, r)
-				return
-			}
-			err := fault.E(fault.Unauthorized, "The token is missing or wrong.")
-			if wrong.Take(r.Context(), "wrong", s.real.Now()) > 0 {
-				err = fault.E(fault.RateLimited, "Too many wrong tokens. Wait a while.")
-			}
-			queueAnswer(w, queued{}, err)
-		}
-	})
-	return mux
-}
-
-// sameToken compares in a time that tells neither content nor length.
-func sameToken(want, got string) bool {
-	w, g := sha256.Sum256([]byte(want)), sha256.Sum256([]byte(got))
-	return subtle.ConstantTimeCompare(w[:], g[:]) == 1
 }
 
 // queue asks the serving process's queue.

@@ -205,7 +205,13 @@ func (s *Server) carriers() map[string]outbox.Carrier {
 }
 
 // Handler is the product's HTTP face.
-func (s *Server) Handler() http.Handler { return s.withQueue(httpd.New(s, s.cfg.Logger)) }
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", httpd.New(s, s.cfg.Logger))
+	s.taskRoutes(mux)
+	s.queueRoutes(mux, func(h http.HandlerFunc) http.HandlerFunc { return s.operator(h).ServeHTTP })
+	return mux
+}
 
 // Start begins to work: what was due while nobody ran is done first.
 func (s *Server) Start(ctx context.Context) {

@@ -14,6 +14,7 @@ import (
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/thread"
+	"github.com/ratiba/ratiba/internal/turn"
 )
 
 func insertOutbox(ctx context.Context, tx db.Tx, r outbox.Row) error {
@@ -184,9 +185,9 @@ func nextEffect(ctx context.Context, q db.Q) (time.Time, error) {
 // admit decides whether a row may be sent at this instant.
 func admit(ctx context.Context, tx db.Tx, r outbox.Row, speak drivers, now time.Time) (outbox.State, error) {
 	if !r.ExpiresAt.IsZero() && now.After(r.ExpiresAt) {
-		task := db.Exec(ctx, tx, "raise stale task", `
-			INSERT INTO tasks (id, kind, task_key, thread_id, contact_id, detail, created_at) VALUES ($1, 'stale', $2, $3, $4, $5, $6)
-			ON CONFLICT (task_key) DO NOTHING`, ids.New(now), "stale:"+r.ID, string(r.ThreadID), string(r.ContactID), r.Kind, db.At(now))
+		task := insertTask(ctx, tx, turn.TaskRow{
+			ID: ids.New(now), Kind: "stale", Key: "stale:" + r.ID, Thread: r.ThreadID, Contact: r.ContactID, Detail: r.Kind,
+		}, now)
 		return outbox.Stale, errors.Join(task, promptDropped(ctx, tx, r, "stale", now))
 	}
 	if r.Origin != outbox.Agent || r.ThreadID == "" {

@@ -402,13 +402,6 @@ func writeTimer(ctx context.Context, tx db.Tx, tm turn.TimerRow, own ids.Mailbox
 	return wake(ctx, tx, tm.Mailbox, tm.At)
 }
 
-func insertTask(ctx context.Context, tx db.Tx, r turn.TaskRow, now time.Time) error {
-	return db.Exec(ctx, tx, "raise task", `
-		INSERT INTO tasks (id, kind, task_key, thread_id, contact_id, detail, due_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-		ON CONFLICT (task_key) DO NOTHING`,
-		r.ID, r.Kind, r.Key, string(r.Thread), string(r.Contact), r.Detail, db.At(r.Due), db.At(now))
-}
-
 // withdraw takes back payment prompts of a thread that were not sent yet: a
 // human drives now.
 func withdraw(ctx context.Context, tx db.Tx, th ids.ThreadID, now time.Time) error {
