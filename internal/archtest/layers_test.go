@@ -30,10 +30,10 @@ var layers = []layer{
 		"app/booking/calendar", "app/booking/bookingsql", "app/booking/desk", "app/booking/tools/*", "app/booking/tools",
 		"app/booking/desk/desktest", "app/booking/flow", "app/booking",
 	}},
-	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "llm/openai", "llm/anthropic", "payment/mpesa", "notify/slack", "httpd", "telemetry"}},
+	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "channel/voice", "llm/openai", "llm/anthropic", "payment/mpesa", "notify/slack", "httpd", "telemetry"}},
 	{"composition", []string{"server"}},
 	{"laboratory", []string{
-		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/slack", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench/lap", "bench", "doctor", "chaos", "modelcheck", "golden", "eval", "archtest",
+		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/voice", "sim/slack", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench/lap", "bench", "doctor", "chaos", "modelcheck", "golden", "eval", "archtest",
 	}},
 	{"command", []string{"cmd/ratiba"}},
 }
@@ -43,6 +43,7 @@ var layers = []layer{
 var contracts = map[string][]string{
 	"coord/redis":      {"coord"},
 	"channel/whatsapp": {"channel"},
+	"channel/voice":    {"channel"},
 	"llm/openai":       {"llm"},
 	"llm/anthropic":    {"llm"},
 	"payment/mpesa":    {"payment"},

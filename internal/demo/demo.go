@@ -67,6 +67,10 @@ const (
 	slackSecret = "SLACK_SIGNING_SECRET" //nolint:gosec // a variable's name.
 )
 
+// voiceEnv is the secret by which the telephone gateway signs, under the name it
+// has by default.
+const voiceEnv = "RATIBA_VOICE_SECRET" //nolint:gosec // a variable's name.
+
 // stopTime is how long requests under way have at the end. It is short,
 // because browsers hold connections open that carry nothing.
 const stopTime = 500 * time.Millisecond
@@ -222,6 +226,7 @@ func (d *Demo) settings(dir string, opt Options) config.Config {
 	if opt.Models != "" {
 		c.Models.OpenAI.URL, c.Models.Anthropic.URL = opt.Models+model.OpenAIBase, opt.Models+model.AnthropicBase
 	}
+	c.Voice.SecretEnv = voiceEnv
 	if opt.RealModels {
 		c.Models = config.Models{
 			OpenAI: config.Provider{KeyEnv: "OPENAI_API_KEY"}, Anthropic: config.Provider{KeyEnv: "ANTHROPIC_API_KEY"},
@@ -253,7 +258,7 @@ type secrets struct{ values map[string]string }
 func newSecrets(opt Options, tenants []tenant.Tenant) secrets {
 	s := secrets{values: map[string]string{}}
 	src := ids.NewSource(ids.NewSeed(), time.Time{})
-	names := []string{"DEMO_VERIFY_TOKEN", "DEMO_MODEL_KEY", slackToken, slackSecret}
+	names := []string{"DEMO_VERIFY_TOKEN", "DEMO_MODEL_KEY", slackToken, slackSecret, voiceEnv}
 	s.values[databaseEnv] = opt.Database
 	for _, t := range tenants {
 		for _, n := range t.Numbers {
@@ -309,6 +314,7 @@ func World(tenants []tenant.Tenant, get config.Secrets, product string) sim.Conf
 	cfg := sim.Config{UserIDs: true} // as Meta does since April 2026
 	cfg.Slack = sim.SlackApp{Token: get(slackToken), SigningSecret: get(slackSecret), URL: product + "/webhooks/slack"}
 	cfg.Templates = approved()
+	cfg.Voice.URL, cfg.Voice.Secret = product, get(voiceEnv)
 	for _, t := range tenants {
 		st := sim.Tenant{Slug: t.Slug, Name: t.Name, Vertical: t.Vertical, Number: t.Numbers[0].Display}
 		for _, a := range t.Admins {

@@ -8,6 +8,10 @@ import (
 	"github.com/ratiba/ratiba/internal/contact"
 )
 
+// Voice is the channel of telephone calls. What is said on it opens no 24-hour
+// window anywhere, and is answered by speech.
+const Voice = "voice"
+
 // Kind is what an inbound or outbound message is.
 type Kind string
 
@@ -65,7 +69,7 @@ type Card struct {
 // Inbound is a message that came in. Which fields are set follows from Kind.
 // Every string is hostile: it is data, never an instruction.
 type Inbound struct {
-	Channel    string             `json:"channel"`     // "whatsapp"
+	Channel    string             `json:"channel"`     // "whatsapp" or Voice
 	Number     string             `json:"number"`      // the business number's provider id it was sent to
 	ProviderID string             `json:"provider_id"` // the provider's message id: the dedupe key
 	From       []contact.Identity `json:"from"`        // at least one

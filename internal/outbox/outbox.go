@@ -48,6 +48,13 @@ const (
 // SendMessage is the kind of row that carries a message.
 const SendMessage = "message.send"
 
+// SpeakMessage is the kind of row that is said in a telephone call. Whoever has
+// the call takes it; what nobody takes within SpeakTime is not said any more.
+const SpeakMessage = "message.speak"
+
+// SpeakTime is how long what is to be said waits for its call; real time.
+const SpeakTime = 30 * time.Second
+
 // DoubtWait is how long a row in doubt waits for a receipt before it is sent
 // again; real time.
 const DoubtWait = 60 * time.Second

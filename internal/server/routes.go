@@ -14,6 +14,13 @@ type routes struct {
 	meta      map[string]map[string]*business // by app secret, then by number
 	dialog360 map[[sha256.Size]byte][]dialog  // by the webhook secret's hash: looking one up tells nothing of it by time
 	payments  map[string]*business            // by the tenant's part of callback addresses
+	phones    map[string]dialled              // by the number people call
+}
+
+// dialled is a business number that was called.
+type dialled struct {
+	business *business
+	number   string // the provider's id
 }
 
 // dialog is a number of 360dialog's.
@@ -23,11 +30,12 @@ type dialog struct {
 }
 
 func newRoutes(businesses map[ids.TenantID]*business, secrets config.Secrets) *routes {
-	r := &routes{meta: map[string]map[string]*business{}, dialog360: map[[sha256.Size]byte][]dialog{}, payments: map[string]*business{}}
+	r := &routes{meta: map[string]map[string]*business{}, dialog360: map[[sha256.Size]byte][]dialog{}, payments: map[string]*business{}, phones: map[string]dialled{}}
 	for _, b := range businesses {
 		r.payments[b.route] = b
 		for _, n := range b.tenant.Numbers {
 			r.add(b, n, secrets)
+			r.phones[n.Display] = dialled{b, n.ID}
 		}
 	}
 	return r

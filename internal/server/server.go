@@ -32,8 +32,10 @@ import (
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/store"
+	"github.com/ratiba/ratiba/internal/template"
 	"github.com/ratiba/ratiba/internal/tool"
 	"github.com/ratiba/ratiba/internal/turn"
+	"github.com/ratiba/ratiba/internal/wording"
 )
 
 // Config is what a Server needs.
@@ -50,24 +52,26 @@ type Config struct {
 
 // Server is the product, composed.
 type Server struct {
-	cfg      Config
-	real     clock.Clock // what leases and rates follow
-	store    *store.Store
-	hot      coord.Hot
-	apps     map[string]kind
-	engine   *turn.Engine
-	models   *llm.Router // nil without a model
-	people   *people
-	tape     *os.File // what models are asked is recorded there; nil: nowhere
-	whatsapp *whatsapp.Client
-	turns    *coord.Pump
-	sends    *coord.Pump
-	pairs    coord.Taker
-	numbers  coord.Taker
-	typing   chan typing
-	tasks    sync.WaitGroup
-	end      context.CancelFunc
-	draining atomic.Bool
+	cfg       Config
+	real      clock.Clock // what leases and rates follow
+	store     *store.Store
+	hot       coord.Hot
+	apps      map[string]kind
+	engine    *turn.Engine
+	texts     *wording.Catalogue // the platform's own
+	templates template.Set
+	models    *llm.Router // nil without a model
+	people    *people
+	tape      *os.File // what models are asked is recorded there; nil: nowhere
+	whatsapp  *whatsapp.Client
+	turns     *coord.Pump
+	sends     *coord.Pump
+	pairs     coord.Taker
+	numbers   coord.Taker
+	typing    chan typing
+	tasks     sync.WaitGroup
+	end       context.CancelFunc
+	draining  atomic.Bool
 
 	loading    sync.Mutex // one reload at a time
 	mu         sync.Mutex
@@ -171,6 +175,10 @@ func (s *Server) compose(ctx context.Context) error {
 	if s.people, err = s.newPeople(); err != nil {
 		return err
 	}
+	s.texts = texts
+	if s.templates, err = template.Load(); err != nil {
+		return err
+	}
 	u, err := s.understander()
 	if err != nil {
 		return errors.Join(err, s.unready(ctx))
@@ -196,6 +204,7 @@ func (s *Server) compose(ctx context.Context) error {
 func (s *Server) carriers() map[string]outbox.Carrier {
 	return map[string]outbox.Carrier{
 		outbox.SendMessage:   messageCarrier{s},
+		outbox.SpeakMessage:  speechCarrier{},
 		payment.EffectPrompt: promptCarrier{s},
 		payment.EffectQuery:  queryCarrier{s},
 		llm.EffectCard:       cardCarrier{s.people},
@@ -210,6 +219,7 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("/", httpd.New(s, s.cfg.Logger))
 	s.taskRoutes(mux)
 	s.queueRoutes(mux, func(h http.HandlerFunc) http.HandlerFunc { return s.operator(h).ServeHTTP })
+	s.voiceRoutes(mux)
 	return mux
 }
 

@@ -22,6 +22,7 @@ func (s *Sim) routes(life context.Context) http.Handler {
 	s.whatsapp.Routes(mux)
 	s.daraja.Routes(mux)
 	s.slack.Routes(mux)
+	s.voice.Routes(mux)
 	mux.HandleFunc("GET /sim/tenants", face.Handle(s.faceTenants))
 	mux.HandleFunc("GET /sim/clock", face.Handle(s.faceClock))
 	mux.HandleFunc("POST /sim/clock/advance", face.Handle(s.faceAdvance))
@@ -37,6 +38,7 @@ func (s *Sim) routes(life context.Context) http.Handler {
 		mux.Handle("GET /sim/{$}", page)
 		mux.Handle("GET /sim/assets/", page)
 		mux.Handle("GET /sim/slack/{$}", page)
+		mux.Handle("GET /sim/call.html", page)
 	}
 	mux.HandleFunc("/sim/", func(w http.ResponseWriter, _ *http.Request) {
 		face.Fail(w, fault.E(fault.NotFound, "The simulator has nothing at this address with this method."))

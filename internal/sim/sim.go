@@ -26,6 +26,7 @@ import (
 	"github.com/ratiba/ratiba/internal/sim/daraja"
 	"github.com/ratiba/ratiba/internal/sim/journal"
 	"github.com/ratiba/ratiba/internal/sim/slack"
+	"github.com/ratiba/ratiba/internal/sim/voice"
 	"github.com/ratiba/ratiba/internal/sim/whatsapp"
 )
 
@@ -87,6 +88,8 @@ type Config struct {
 	Model http.Handler
 	// Page serves GET /sim/ and /sim/assets/ with the prefix /sim stripped; nil leaves them out.
 	Page http.Handler
+	// Voice is the telephone gateway; without a secret nobody can call.
+	Voice voice.Config
 	// HTTPClient posts webhooks; an own one when nil.
 	HTTPClient *http.Client
 
@@ -110,6 +113,7 @@ type Sim struct {
 	whatsapp *whatsapp.Simulator
 	daraja   *daraja.Simulator
 	slack    *slack.Simulator
+	voice    *voice.Gateway
 	handler  http.Handler
 	end      context.CancelFunc // of long polls and streams
 
@@ -144,6 +148,8 @@ func New(cfg Config) (*Sim, error) {
 	if err := errors.Join(waErr, mpesaErr, slackErr); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
+	cfg.Voice.Client = cfg.HTTPClient
+	s.voice = voice.New(cfg.Voice)
 	s.SetTenants(cfg.Tenants)
 	var life context.Context
 	life, s.end = context.WithCancel(context.Background())

@@ -176,6 +176,8 @@ func (b *bundle) talkedWithAPerson(hers *turn.Commit) {
 			VALUES ($1, $2, 'customer', $3, $4, 'sw', $6, $5`+more[1]+`)`, "l-"+table, string(hers.Thread.ID), zawadi, "ni mimi, Zawadi Kiprono",
 			db.JSON{V: map[string]any{"wa_message_id": "wamid.zawadi"}}, db.At(noon))
 	}
+	b.exec(`INSERT INTO voice_calls (id, contact_id, number, phase, language, seq, answer, started_at, changed_at)
+		VALUES ('c1', $1, '100', 'ended', 'sw', 1, $2, $3, $3)`, string(hers.Contact.ID), db.JSON{V: map[string]any{"say": "Karibu Zawadi Kiprono"}}, db.At(noon))
 	b.exec("INSERT INTO held_messages (contact_id, thread_id, code, body, at) VALUES ($1, $2, 'K7', $3, $4)",
 		b.person(kamau), string(hers.Thread.ID), db.JSON{V: map[string]any{"text": "*#K7 Zawadi Kiprono* " + asks}}, db.At(noon))
 }

@@ -134,7 +134,7 @@ func relayed(c *turn.Commit, relays []outbox.Row) (rows []logRow, err error) {
 			return nil, err
 		}
 		rows = append(rows, logRow{
-			thread: r.ThreadID, actor: actorAdmin, phone: c.Contact.Phone(), content: send.Out.Text, language: c.Contact.Language, at: c.Now,
+			thread: r.ThreadID, actor: actorAdmin, phone: c.Contact.Phone(), content: sentWords(send.Out), language: c.Contact.Language, at: c.Now,
 			meta: logMeta{Kind: string(send.Out.Kind)}, outboxID: r.ID,
 		})
 	}
@@ -147,6 +147,17 @@ func words(m message.Inbound) string {
 		return m.Text
 	}
 	return "[" + string(m.Kind) + "]"
+}
+
+// sentWords are what a sent message says, or its kind where it has no words.
+func sentWords(out message.Outbound) string {
+	if a := out.Attachment; out.Text == "" && a != nil {
+		out.Text = a.Caption
+	}
+	if out.Text == "" {
+		out.Text = "[" + string(out.Kind) + "]"
+	}
+	return out.Text
 }
 
 func insertLog(ctx context.Context, tx db.Tx, r logRow, now time.Time) error {

@@ -94,6 +94,10 @@ func (t *Tenant) deliverMessage(ctx context.Context, tx db.Tx, m message.Inbound
 	if !fresh {
 		return false, nil
 	}
+	if m.Channel == message.Voice {
+		return true, db.Exec(ctx, tx, "note contact called", "UPDATE contacts SET last_number = CASE WHEN last_number = '' THEN $2 ELSE last_number END WHERE id = $1",
+			string(c), m.Number)
+	}
 	return true, db.Exec(ctx, tx, "note contact wrote", `
 		UPDATE contacts SET last_inbound_at = $2, last_number = $3, profile = CASE WHEN $4 = '' THEN profile ELSE $4 END WHERE id = $1`,
 		string(c), db.At(now), m.Number, m.Profile)

@@ -36,7 +36,7 @@ func (t *Tenant) merge(ctx context.Context, tx db.Tx, a, b ids.ContactID, now ti
 	if err := mergeMailboxes(ctx, tx, string(KeyOf(younger)), string(KeyOf(older)), now); err != nil {
 		return a, err
 	}
-	for _, table := range []string{"contact_identities", "payment_attempts", "tasks", "escalations"} {
+	for _, table := range []string{"contact_identities", "payment_attempts", "tasks", "escalations", "held_messages", "voice_calls"} {
 		if err := db.Exec(ctx, tx, "move "+table, "UPDATE "+table+" SET contact_id = $2 WHERE contact_id = $1",
 			string(younger), string(older)); err != nil {
 			return a, err

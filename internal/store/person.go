@@ -42,6 +42,7 @@ func kept() []db.Selection {
 		{Table: "outbox", Where: "contact_id = $1", Columns: []string{
 			"seq", "kind", "origin", "thread_id", "payload", "state", "status", "created_at", "sent_at", "delivered_at", "read_at", "failed_at",
 		}},
+		{Table: "voice_calls", Where: "contact_id = $1", Columns: []string{"id", "phase", "language", "answer", "started_at", "ended_at"}},
 		{Table: "held_messages", Where: "contact_id = $1 OR thread_id IN " + theirThreads, Columns: []string{"seq", "thread_id", "body", "at"}},
 		{Table: "handoff_log", Where: inTheirLog, Columns: logged()},
 		{Table: "handoff_log_archive", Where: inTheirLog, Columns: append(logged(), "archived_at")},

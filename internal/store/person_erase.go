@@ -244,6 +244,7 @@ func (e *eraser) conversation(c string) {
 	e.do("outbox", `UPDATE outbox SET payload = $2, provider_id = '', error_detail = '',
 		state = CASE WHEN state IN ('queued', 'doubt') THEN 'silenced' ELSE state END
 		WHERE contact_id = $1 OR `+inTheirTalk, c, erased(nil))
+	e.do("voice_calls", "DELETE FROM voice_calls WHERE contact_id = $1", c)
 	e.do("held_messages", "DELETE FROM held_messages WHERE contact_id = $1 OR thread_id IN "+theirThreads, c)
 	for _, table := range []string{"handoff_log", "handoff_log_archive"} {
 		e.do(table, "UPDATE "+table+` SET content = $2, message_metadata = $3,

@@ -74,6 +74,7 @@ func texts() []text {
 		{"outbox", "id", "error_detail", false, "1 = 1", ""},
 		{"handoff_log", "id", "content", false, "1 = 1", ""},
 		{"handoff_log_archive", "id", "content", false, "1 = 1", ""},
+		{"voice_calls", "id", "answer", true, "1 = 1", "contact_id = $1"},
 		{"held_messages", "seq", "body", true, "1 = 1", "contact_id = $1"},
 		{"tool_calls", "seq", "args", true, "1 = 1", atDesk},
 		{"tool_calls", "seq", "result", true, "1 = 1", atDesk},

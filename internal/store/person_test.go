@@ -249,7 +249,7 @@ func TestAPersonReadsWhatIsKept(t *testing.T) {
 	want := map[string]int{
 		"contacts": 1, "contact_identities": 2, "inbox": 1, "timers": 1, "conversation_threads": 1, "transcript": 1, "outbox": 1,
 		"tool_calls": 1, "tasks": 1, "payment_attempts": 1, "llm_calls": 1, "escalations": 1, "bookings": 1, "booking_history": 1,
-		"handoff_log": 1, "handoff_log_archive": 1, "held_messages": 1,
+		"handoff_log": 1, "handoff_log_archive": 1, "held_messages": 1, "voice_calls": 1,
 	}
 	for table, n := range want {
 		if len(got.Kept[table]) != n {

@@ -248,6 +248,7 @@ func (r *run) queue() {
 		if l.origin != outbox.Agent {
 			row.ExpiresAt = r.now.Add(window)
 		}
+		r.speak(l, &row)
 		r.commit.Outbox = append(r.commit.Outbox, row)
 		if l.to.ID == r.snap.Contact.ID || l.origin == outbox.Relay {
 			r.said(l, row)

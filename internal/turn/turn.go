@@ -335,7 +335,11 @@ func (r *run) load(ctx context.Context) (time.Time, error) {
 	r.admin = r.b.Tenant.AdminByPhone(snap.Contact.Phone())
 	bursts := r.admin == nil
 	var due time.Time
-	r.batch, due = mailbox.Next(snap.Items, r.now, r.b.Tenant.QuietTime, bursts)
+	quiet := r.b.Tenant.QuietTime
+	if called(snap.Items) {
+		quiet = 0 // who has said something on the phone waits for the answer
+	}
+	r.batch, due = mailbox.Next(snap.Items, r.now, quiet, bursts)
 	r.before = thread.Thread{}
 	if snap.Thread != nil {
 		r.before = *snap.Thread

@@ -91,7 +91,7 @@ func (r *run) undeliveredTask(f failure, scope ids.ThreadID) TaskRow {
 	}
 	if f.Template == template.Call {
 		task.Kind, task.Key = TaskCallBack, CallBackKey(scope, r.snap.Contact.ID)
-		task.Detail = "They called, and their number has no WhatsApp. " + task.Detail
+		task.Detail = "They called, and could not be reached on WhatsApp. " + task.Detail
 		task.Due = r.tomorrow()
 	}
 	return task

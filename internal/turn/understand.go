@@ -37,7 +37,7 @@ func (r *run) understandStages(ctx context.Context) error {
 func (r *run) understand(ctx context.Context) error {
 	start := r.e.cfg.Clock.Now()
 	msgs := r.batch.Messages()
-	if r.e.cfg.Typing != nil {
+	if r.e.cfg.Typing != nil && msgs[len(msgs)-1].Channel != message.Voice {
 		r.e.cfg.Typing(r.b, msgs[len(msgs)-1].Number, msgs[len(msgs)-1].ProviderID)
 	}
 	nonce := ""

@@ -26,7 +26,7 @@ var templateOf = map[string]string{ //nolint:gochecknoglobals // a constant tabl
 // inWindow sends a template in place of free text to someone who has not
 // written for 24 hours: WhatsApp refuses anything else.
 func (r *run) inWindow(l line, to who) line {
-	if !to.LastSeen.IsZero() && r.now.Sub(to.LastSeen) < window || l.out.Kind == message.Template {
+	if !to.LastSeen.IsZero() && r.now.Sub(to.LastSeen) < window || l.out.Kind == message.Template || r.aloud(to) {
 		return l
 	}
 	full := l.out
