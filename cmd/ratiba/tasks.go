@@ -21,7 +21,7 @@ type tasksListCmd struct {
 
 	Slug  string `arg:"" name:"tenant" help:"The business."`
 	State string `help:"Only open, taken or done ones."`
-	Kind  string `help:"Only those of a kind, such as call_back or refund."`
+	Kind  string `help:"Only those of a kind, such as callback or refund."`
 	Owner string `help:"Only those somebody has taken."`
 	After string `help:"Where the page before said that the next begins."`
 	Limit int    `help:"How many at most." default:"50"`

@@ -162,7 +162,7 @@ func TestAHandoffByVoiceGoesOnInWhatsApp(t *testing.T) {
 			if h := p.hear(); h.Template == nil || h.Template.Name != "ratiba_call" {
 				t.Fatalf("on WhatsApp came %+v", h)
 			}
-			if n, _ := w.tasks("call_back"); n != 0 {
+			if n, _ := w.tasks("callback"); n != 0 {
 				t.Errorf("%d call-back tasks", n)
 			}
 			// They answer, and are in the same chat as on the phone.
@@ -191,9 +191,9 @@ func TestACallerWithoutWhatsAppIsCalledBack(t *testing.T) {
 			if err := w.Server.Idle(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			n, due := w.tasks("call_back")
-			if tomorrow := time.Date(2026, 11, 24, 7, 0, 0, 0, time.UTC); n != 1 || !due.Equal(tomorrow) {
-				t.Errorf("%d tasks, due %s; want one, at ten tomorrow", n, due)
+			n, due := w.tasks("callback")
+			if tomorrow := time.Date(2026, 11, 24, 6, 0, 0, 0, time.UTC); n != 1 || !due.Equal(tomorrow) {
+				t.Errorf("%d tasks, due %s; want one, at nine tomorrow", n, due)
 			}
 		})
 	}
@@ -203,7 +203,7 @@ func TestACallerWithoutWhatsAppIsCalledBack(t *testing.T) {
 		c, _ := w.call(joel)
 		c.says("let me talk to a human")
 		hears(t, c.says("no"), true, "will call you tomorrow")
-		if n, _ := w.tasks("call_back"); n != 1 {
+		if n, _ := w.tasks("callback"); n != 1 {
 			t.Errorf("%d tasks, want one", n)
 		}
 		w.phone(joel).quiet()

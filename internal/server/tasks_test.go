@@ -63,7 +63,7 @@ func api(t *testing.T, h http.Handler, token string) func(method, path, body str
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer res.Body.Close() //nolint:errcheck // read to its end.
+		defer res.Body.Close()
 		raw, err := io.ReadAll(res.Body)
 		if err != nil {
 			t.Fatal(err)

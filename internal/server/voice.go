@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,7 +95,7 @@ func (v switchboard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 // answer it got.
 func (v switchboard) answer(ctx context.Context, to dialled, id string, e voice.Event) (voice.Answer, error) {
 	if e.Kind == voice.Start && e.From == "" {
-		lang := firstOf(e.Language, to.business.tenant.Locale)
+		lang := cmp.Or(e.Language, to.business.tenant.Locale)
 		return v.line(to.business, lang, "platform_voice_hidden", true)
 	}
 	st, now := to.business.store, v.s.cfg.Clock.Now()
@@ -102,8 +103,8 @@ func (v switchboard) answer(ctx context.Context, to dialled, id string, e voice.
 	var fresh bool
 	var err error
 	if e.Kind == voice.Start {
-		lang := firstOf(e.Language, to.business.tenant.Locale)
-		c, fresh, err = st.BeginCall(ctx, id, e.From, to.number, lang, now, v.s.real.Now())
+		lang := cmp.Or(e.Language, to.business.tenant.Locale)
+		c, fresh, err = st.BeginCall(ctx, store.PhoneCall{ID: id, Number: to.number, Language: lang}, e.From, now, v.s.real.Now())
 	} else {
 		c, fresh, err = st.NextEvent(ctx, id, e.Seq, v.s.real.Now())
 	}
@@ -183,15 +184,6 @@ func (s *Server) until(ctx context.Context, most time.Duration, done func() (boo
 		case <-tick.C:
 		}
 	}
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // speechCarrier has what nobody took to say: the call is over.

@@ -40,7 +40,7 @@ func TestACallNeedsASecretANumberAndAForm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer res.Body.Close() //nolint:errcheck // read to its end.
+			defer res.Body.Close()
 			raw, _ := io.ReadAll(res.Body)
 			if res.StatusCode != r.status {
 				t.Errorf("%d %s, want %d", res.StatusCode, raw, r.status)

@@ -39,7 +39,7 @@ const (
 // Task is work for a person of the business.
 type Task struct {
 	ID      string        `json:"id"`
-	Kind    string        `json:"kind"` // call_back, refund, mismatch, poison, undelivered, stale, ...
+	Kind    string        `json:"kind"` // callback, refund, mismatch, poison, undelivered, stale, ...
 	Detail  string        `json:"detail"`
 	State   TaskState     `json:"state"`
 	Owner   string        `json:"owner,omitempty"` // who has taken it

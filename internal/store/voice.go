@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -67,11 +68,12 @@ func voiceCall(ctx context.Context, tx db.Tx, id string) (PhoneCall, error) {
 
 // BeginCall notes that a phone calls a business number. The caller's earlier
 // calls end: a line that was cut is often dialled again. It reports whether the
-// call is new; language is of who has none of their own yet.
-func (t *Tenant) BeginCall(ctx context.Context, id, phone, number, language string, now, real time.Time) (c PhoneCall, fresh bool, err error) {
+// call is new. begun has its id, number and the language for who has none of
+// their own yet.
+func (t *Tenant) BeginCall(ctx context.Context, begun PhoneCall, phone string, now, real time.Time) (c PhoneCall, fresh bool, err error) {
 	err = t.Write(ctx, func(tx db.Tx) error {
 		fresh = false
-		if c, err = voiceCall(ctx, tx, id); err == nil || fault.CodeOf(err) != fault.NotFound {
+		if c, err = voiceCall(ctx, tx, begun.ID); err == nil || fault.CodeOf(err) != fault.NotFound {
 			return err
 		}
 		i := contact.Identity{Kind: contact.Phone, Value: phone}
@@ -90,17 +92,15 @@ func (t *Tenant) BeginCall(ctx context.Context, id, phone, number, language stri
 		if err := tx.QueryRowContext(ctx, "SELECT language FROM contacts WHERE id = $1", string(who)).Scan(&known); err != nil {
 			return fmt.Errorf("load caller: %w", err)
 		}
-		if known != "" {
-			language = known
-		}
+		language := cmp.Or(known, begun.Language)
 		if err := db.Exec(ctx, tx, "end earlier calls", "UPDATE voice_calls SET phase = 'ended', ended_at = $2 WHERE contact_id = $1 AND ended_at IS NULL",
 			string(who), db.At(now)); err != nil {
 			return err
 		}
-		c, fresh = PhoneCall{ID: id, Contact: who, Number: number, Phase: CallTalking, Language: language, Seq: 1}, true
+		c, fresh = PhoneCall{ID: begun.ID, Contact: who, Number: begun.Number, Phase: CallTalking, Language: language, Seq: 1}, true
 		n, err := db.Changed(ctx, tx, "begin call", `
 			INSERT INTO voice_calls (id, contact_id, number, phase, language, seq, started_at, changed_at) VALUES ($1, $2, $3, $4, $5, 1, $6, $7)
-			ON CONFLICT (id) DO NOTHING`, id, string(who), number, string(c.Phase), language, db.At(now), db.At(real))
+			ON CONFLICT (id) DO NOTHING`, c.ID, string(who), c.Number, string(c.Phase), language, db.At(now), db.At(real))
 		if err == nil && n == 0 {
 			return db.ErrAgain // the same call, told twice at once
 		}

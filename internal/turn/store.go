@@ -74,7 +74,7 @@ type Snapshot struct {
 	Handoffs []thread.Thread
 	// Held are cards of handoffs nobody has taken that the contact, an admin, was
 	// told of by a template only; loaded for admins' mailboxes.
-	Held []Held `json:",omitempty"`
+	Held []Held `json:",omitempty"` //nolint:tagliatelle // recorded under Go's names, like the rest.
 	// Admins are the contacts of the tenant's admins who can be written to, by phone.
 	Admins map[string]AdminContact
 	// Recent are the last lines of the thread, oldest first.
@@ -132,8 +132,8 @@ type Commit struct {
 	Withdraw    bool // Other's payment prompts that were not sent are withdrawn
 	// Held are cards that wait for their admin's word; Shown says that those which
 	// waited for this turn's contact wait no more.
-	Held  []Held `json:",omitempty"`
-	Shown bool   `json:",omitempty"`
+	Held  []Held `json:",omitempty"` //nolint:tagliatelle // hashed under Go's names, like the rest.
+	Shown bool   `json:",omitempty"` //nolint:tagliatelle // as above.
 	// Cost is set by Store.Commit: what the turn's model calls cost, discarded
 	// ones included.
 	Cost money.Pico

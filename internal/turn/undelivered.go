@@ -23,7 +23,7 @@ const windowClosed = 131047
 // Kinds of task that a failed message leads to.
 const (
 	TaskUndelivered = "undelivered"
-	TaskCallBack    = "call_back"
+	TaskCallBack    = "callback"
 )
 
 // failure is what a receipt_failed event tells.

@@ -20,7 +20,7 @@ const cardTap = "card:"
 // templateOf are the texts for customers that have a template of their own; any
 // other goes out as a notice.
 var templateOf = map[string]string{ //nolint:gochecknoglobals // a constant table.
-	"platform_callback": template.Callback,
+	"platform_call_back": template.Callback,
 }
 
 // inWindow sends a template in place of free text to someone who has not
@@ -208,19 +208,19 @@ func failureText(f failure) string {
 // is one, however often it turns out to be needed.
 func CallBackKey(th ids.ThreadID, c ids.ContactID) string {
 	if th == "" {
-		return "call_back:" + string(c)
+		return "callback:" + string(c)
 	}
-	return "call_back:" + string(th)
+	return "callback:" + string(th)
 }
 
-// callBackHour is when a manager calls, on the day after.
-const callBackHour = 10
+// managerHour is when a manager calls, on the day after.
+const managerHour = 9
 
 // tomorrow is when somebody who was promised a call tomorrow expects it.
 func (r *run) tomorrow() time.Time { return CallBackAt(r.now, r.b.zone) }
 
-// CallBackAt is ten o'clock of the day after now in a business's zone.
+// CallBackAt is nine o'clock of the day after now in a business's zone.
 func CallBackAt(now time.Time, zone *time.Location) time.Time {
 	at := now.In(zone)
-	return time.Date(at.Year(), at.Month(), at.Day()+1, callBackHour, 0, 0, 0, zone)
+	return time.Date(at.Year(), at.Month(), at.Day()+1, managerHour, 0, 0, 0, zone)
 }

@@ -3,6 +3,7 @@ package voice_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -100,10 +101,16 @@ func TestSpeech(t *testing.T) {
 	}{
 		{"marks and pictures are not said", message.Outbound{Text: "*Karibu!* 💆🏽‍♀️ See https://spa.example/x?y=1 now"}, "Karibu! See now", 0},
 		{"lines become sentences", message.Outbound{Text: "Open:\n- Mon 9-5\n- Tue 9-5\n\nSee you"}, "Open: Mon 9-5. Tue 9-5. See you.", 0},
-		{"buttons are read out", message.Outbound{Text: "Which?", Buttons: []message.Choice{{ID: "a", Title: "Yes."}, {ID: "b", Title: "No", Description: "keep it"}}},
-			"Which? For Yes, press 1. For No, keep it, press 2.", 2},
-		{"and lists", message.Outbound{Text: "When?", Sections: []message.Section{{Rows: []message.Choice{{ID: "a", Title: "9:00"}}}, {Rows: []message.Choice{{ID: "b", Title: "10:00"}}}}},
-			"When? For 9:00, press 1. For 10:00, press 2.", 2},
+		{
+			"buttons are read out",
+			message.Outbound{Text: "Which?", Buttons: []message.Choice{{ID: "a", Title: "Yes."}, {ID: "b", Title: "No", Description: "keep it"}}},
+			"Which? For Yes, press 1. For No, keep it, press 2.", 2,
+		},
+		{
+			"and lists",
+			message.Outbound{Text: "When?", Sections: []message.Section{{Rows: []message.Choice{{ID: "a", Title: "9:00"}}}, {Rows: []message.Choice{{ID: "b", Title: "10:00"}}}}},
+			"When? For 9:00, press 1. For 10:00, press 2.", 2,
+		},
 		{"nothing is nothing", message.Outbound{}, "", 0},
 	} {
 		got, choices := voice.Speech(r.out, option)
@@ -118,7 +125,7 @@ func TestSpeechHasOnlyWhatCanBeSaid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		out := message.Outbound{Text: rapid.String().Draw(t, "text")}
 		for i := range rapid.IntRange(0, 10).Draw(t, "n") {
-			out.Buttons = append(out.Buttons, message.Choice{ID: fmt.Sprint(i), Title: rapid.String().Draw(t, "title")})
+			out.Buttons = append(out.Buttons, message.Choice{ID: strconv.Itoa(i), Title: rapid.String().Draw(t, "title")})
 		}
 		got, choices := voice.Speech(out, option)
 		if strings.ContainsAny(got, "*_~`\n\r\t\x00") || len([]rune(got)) > 1200 || len(choices) != len(out.Buttons) {
