@@ -94,11 +94,11 @@ func (s *Server) record(providers map[string]llm.Provider) error {
 	if err != nil {
 		return fmt.Errorf("open the tape of model calls: %w", err)
 	}
-	s.tape = f
 	recorder := llm.NewRecorder(f, s.cfg.Secrets(m.OpenAI.KeyEnv), s.cfg.Secrets(m.Anthropic.KeyEnv))
 	for name, p := range providers {
 		providers[name] = recorder.Provider(name, p)
 	}
+	s.endTape = func() error { return errors.Join(recorder.Err(), f.Close()) }
 	s.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "models.recording", slog.String("file", m.Tape))
 	return nil
 }

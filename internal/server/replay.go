@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -59,6 +60,7 @@ func (s *Server) ReplayTurn(ctx context.Context, slug string, id ids.TurnID, pla
 	if err != nil {
 		return Replay{}, fmt.Errorf("replay turn %s: %w", id, err)
 	}
+	s.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "audit.turn.replayed", s.audited(reg.Tenant, slog.String("turn_id", string(was.ID)), slog.Bool("plain", plain))...)
 	out := Replay{Turn: was.ID, Thread: again.Thread, Settings: again.Settings, Now: b.tenant.Version, Differs: differences(again, was)}
 	hide := func(text string) string { return text }
 	if !plain {

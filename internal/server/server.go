@@ -62,7 +62,7 @@ type Server struct {
 	templates template.Set
 	models    *llm.Router // nil without a model
 	people    *people
-	tape      *os.File // what models are asked is recorded there; nil: nowhere
+	endTape   func() error // closes the recording of model calls; nil: there is none
 	whatsapp  *whatsapp.Client
 	turns     *coord.Pump
 	sends     *coord.Pump
@@ -263,12 +263,13 @@ func (s *Server) Stop() error {
 	return errors.Join(s.store.Close(), s.hot.Close(), s.closeTape())
 }
 
-// closeTape ends the recording of model calls, if there is one.
+// closeTape ends the recording of model calls, if there is one, and tells what
+// could not be recorded.
 func (s *Server) closeTape() error {
-	if s.tape == nil {
+	if s.endTape == nil {
 		return nil
 	}
-	return s.tape.Close()
+	return s.endTape()
 }
 
 // Idle waits until nothing is under way and nothing is due.
