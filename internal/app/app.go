@@ -25,7 +25,11 @@ type App struct {
 	Name  string
 	Flow  Flow
 	Tools []tool.Tool
-	Texts *wording.Catalogue
+	// Table says which tools are permitted where; nil: every one everywhere.
+	// Dimensions are a thread's state as the table sees it.
+	Table      tool.Table
+	Dimensions func(node string, state json.RawMessage) map[string]string
+	Texts      *wording.Catalogue
 
 	// Section reads the app's section of a tenant's definition, once for all
 	// turns of that version.

@@ -87,7 +87,12 @@ func (c Call) Digest() string {
 	if err != nil {
 		panic(fmt.Sprintf("graph: arguments of %s cannot be encoded: %v", c.Tool, err)) // arguments are our own structs
 	}
-	sum := sha256.Sum256(append([]byte(c.Tool+"\n"), args...))
+	return DigestOf(c.Tool, args)
+}
+
+// DigestOf is the digest of a call whose arguments are encoded already.
+func DigestOf(tool string, args json.RawMessage) string {
+	sum := sha256.Sum256(append([]byte(tool+"\n"), args...))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -39,8 +39,8 @@ func (d tools) over(all []tool.Tool) []tool.Tool {
 	handlers := map[string]tool.Handler{
 		calendar.CheckAvailability: tool.Typed(d.availability), calendar.QueryBookings: tool.Typed(d.query),
 		calendar.HoldSlot: tool.Typed(d.hold), calendar.ReleaseHold: tool.Typed(d.release),
-		calendar.ConfirmBooking: tool.Typed(d.confirm), calendar.PushPayment: tool.Typed(d.push),
-		calendar.CancelBooking: tool.Typed(d.cancel),
+		calendar.ConfirmBooking: tool.Guarded(d.confirm), calendar.PushPayment: tool.Guarded(d.push),
+		calendar.CancelBooking: tool.Guarded(d.cancel),
 	}
 	for i := range all {
 		if h, ok := handlers[nameOf(all[i])]; ok {

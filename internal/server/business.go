@@ -21,6 +21,7 @@ import (
 	"github.com/ratiba/ratiba/internal/payment/mpesa"
 	"github.com/ratiba/ratiba/internal/store"
 	"github.com/ratiba/ratiba/internal/tenant"
+	"github.com/ratiba/ratiba/internal/tool"
 	"github.com/ratiba/ratiba/internal/turn"
 )
 
@@ -111,7 +112,18 @@ func Check(t tenant.Tenant) error {
 	if _, err := Policy(&t); err != nil {
 		return fault.Wrap(err, fault.Invalid, err.Error())
 	}
-	return a.Check(&t)
+	return errors.Join(a.Check(&t), a.confirms(&t))
+}
+
+// confirms names what a definition wants confirmed and is no write.
+func (k kind) confirms(t *tenant.Tenant) error {
+	var errs []error
+	for i, name := range t.ConfirmTools {
+		if m, _ := k.registry.Metadata(name); m.SafetyClass != tool.Write {
+			errs = append(errs, fmt.Errorf("confirm_tools[%d]: want a tool of the class write, not %q", i, name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Apply registers a tenant's definition, writes its app's section into the
@@ -121,7 +133,7 @@ func (s *Server) Apply(ctx context.Context, t tenant.Tenant) (tenant.Tenant, err
 	if !ok {
 		return t, fault.E(fault.Invalid, fmt.Sprintf("app: want one of %v, not %q.", slices.Sorted(maps.Keys(s.apps)), t.App))
 	}
-	if err := errors.Join(a.Check(&t), s.checkModels(&t)); err != nil {
+	if err := errors.Join(a.Check(&t), a.confirms(&t), s.checkModels(&t)); err != nil {
 		return t, err
 	}
 	if !s.cfg.Offline {

@@ -159,6 +159,9 @@ func composeApps(more ...app.App) (map[string]kind, error) {
 	kinds := map[string]kind{}
 	for _, a := range append([]app.App{b}, more...) {
 		registry, err := tool.NewRegistry(a.Tools...)
+		if err == nil {
+			registry, err = registry.Under(a.Table)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("check tools of %s: %w", a.Name, err)
 		}

@@ -78,6 +78,7 @@ func texts() []text {
 		{"held_messages", "seq", "body", true, "1 = 1", "contact_id = $1"},
 		{"tool_calls", "seq", "args", true, "1 = 1", atDesk},
 		{"tool_calls", "seq", "result", true, "1 = 1", atDesk},
+		{"tool_calls", "seq", "actor", false, "1 = 1", ""},
 		{"tasks", "id", "detail", false, "1 = 1", "contact_id = $1"},
 		{"escalations", "id", "asked", true, "state <> 'open'", ""},
 		{"escalations", "id", "decision", true, "1 = 1", ""},

@@ -351,9 +351,9 @@ func recordTurn(ctx context.Context, tx db.Tx, c *turn.Commit, threadID ids.Thre
 	}
 	for _, call := range c.Tools {
 		if err := db.Exec(ctx, tx, "record tool call", `
-			INSERT INTO tool_calls (turn_id, thread_id, tool, digest, args, ok, code, result, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			INSERT INTO tool_calls (turn_id, thread_id, tool, digest, args, ok, code, result, at, actor) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 			string(c.TurnID), string(threadID), call.Call.Tool, call.Call.Digest(), db.JSON{V: call.Call.Args}, call.Result.OK,
-			call.Result.Code, db.JSON{V: call.Result}, db.At(c.Now)); err != nil {
+			call.Result.Code, db.JSON{V: call.Result}, db.At(c.Now), call.Actor); err != nil {
 			return err
 		}
 	}

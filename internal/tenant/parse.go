@@ -54,8 +54,10 @@ type definition struct {
 		Phone    string `yaml:"phone"`
 		Role     string `yaml:"role"`
 		Language string `yaml:"language"`
+		Staff    string `yaml:"staff"`
 	} `yaml:"admins"`
-	Mpesa *struct {
+	ConfirmTools []string `yaml:"confirm_tools"`
+	Mpesa        *struct {
 		Shortcode         string `yaml:"shortcode"`
 		Till              string `yaml:"till"`
 		Type              string `yaml:"type"`
@@ -91,7 +93,7 @@ func Parse(raw []byte) (Tenant, error) {
 	t := Tenant{
 		Slug: d.Slug, Name: d.Name, Vertical: d.Vertical, App: d.App, Country: d.Country, Locale: d.Locale,
 		TimeZone: d.TimeZone, Currency: d.Currency, Assistant: d.Assistant, HouseRules: d.HouseRules, QuietTime: defaultQuiet,
-		Slack: d.Slack,
+		Slack: d.Slack, ConfirmTools: d.ConfirmTools,
 	}
 	c.want(d.Slack == "" || config.SlackChannel(d.Slack), "slack_channel", "#name or a channel's id")
 	if d.QuietMS != nil {
@@ -183,7 +185,7 @@ func (c *checker) admins(d definition, t *Tenant) {
 			a.Language = t.Locale
 		}
 		c.want(a.Language == "en" || a.Language == "sw", path+"language", "en or sw")
-		t.Admins = append(t.Admins, Admin{Name: a.Name, Phone: number, Role: Role(a.Role), Language: a.Language})
+		t.Admins = append(t.Admins, Admin{Name: a.Name, Phone: number, Role: Role(a.Role), Language: a.Language, Staff: a.Staff})
 	}
 }
 

@@ -3,6 +3,7 @@ package tenant
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/ids"
@@ -24,6 +25,17 @@ type Admin struct {
 	Phone    string `json:"phone"` // E.164
 	Role     Role   `json:"role"`
 	Language string `json:"language"` // en or sw
+	// Staff is the member of staff whose calendar is theirs; "" is the one of
+	// their name.
+	Staff string `json:"staff,omitempty"`
+}
+
+// Calendar is the id of the member of staff whose calendar is the admin's.
+func (a Admin) Calendar() string {
+	if a.Staff != "" {
+		return a.Staff
+	}
+	return strings.ToLower(strings.Join(strings.Fields(a.Name), "_"))
 }
 
 // Number is one WhatsApp number of the business. Secrets are names of
@@ -87,8 +99,10 @@ type Tenant struct {
 	CostOperationsDay money.Pico      `json:"cost_ceiling_operations_day_pico,omitempty"`
 	Models            json.RawMessage `json:"llm_role_overrides,omitempty"` // the roles that other models serve here, as llm.ParseOverrides reads them
 	QuietTime         time.Duration   `json:"quiet_time"`
-	Settings          json.RawMessage `json:"settings"` // the app's own section
-	Version           int64           `json:"version"`  // raised on every change; recorded with each turn
+	// ConfirmTools are writes that the business's people confirm before they happen.
+	ConfirmTools []string        `json:"confirm_tools,omitempty"`
+	Settings     json.RawMessage `json:"settings"` // the app's own section
+	Version      int64           `json:"version"`  // raised on every change; recorded with each turn
 }
 
 // Location reads the business's zone, which costs the reading of a file: who

@@ -94,6 +94,8 @@ type Confirmation struct {
 	Digests  []string        `json:"digests"` // of the calls the yes allows, by exact arguments
 	OutboxID string          `json:"outbox_id"`
 	Shown    json.RawMessage `json:"shown,omitempty"` // the facts the person was shown
+	Actor    string          `json:"actor,omitempty"` // whose yes it is: tool.Actor.ID
+	Until    time.Time       `json:"until,omitzero"`  // no yes counts after it; zero: as long as the thread
 }
 
 // Open reports whether the thread still takes turns.

@@ -6,67 +6,50 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"reflect"
+	"maps"
 	"slices"
-	"sort"
-	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/ratiba/ratiba/internal/graph"
+	"github.com/ratiba/ratiba/internal/tenant"
 )
 
-// Faults of a call. They are defects of the caller, not results.
-var (
-	ErrUnknown      = errors.New("tool: no such tool")
-	ErrNotConfirmed = errors.New("tool: an irreversible call without a confirmation of these arguments")
-	ErrNotRead      = errors.New("tool: only a read may run outside the commit")
-)
-
-// Metadata is a tool's metadata.yaml.
-type Metadata struct {
-	Version       string   `yaml:"version"`
-	Owner         string   `yaml:"owner"`
-	SafetyClass   Safety   `yaml:"safety_class"`
-	AuditRequired bool     `yaml:"audit_log_required"`
-	MinRole       string   `yaml:"min_role"`
-	Policies      []string `yaml:"policies"` // recorded rules that confirm in place of a yes
-}
-
-// Definition is the part of definition.json the registry reads.
-type Definition struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"inputSchema"`
-}
+// maxArguments bounds the arguments of one call, in bytes of JSON.
+const maxArguments = 64 << 10
 
 type entry struct {
+	raw     json.RawMessage // definition.json as it is
 	def     Definition
 	meta    Metadata
-	schema  *jsonschema.Schema
+	schema  *jsonschema.Schema // compiled once
 	handler Handler
+	preview Handler
 }
 
 // Registry holds checked tools. It is immutable and safe for concurrent use.
-type Registry struct{ tools map[string]entry }
+type Registry struct {
+	tools map[string]*entry
+	table Table // nil permits everything
+}
 
 // NewRegistry checks every tool and returns all faults at once.
 func NewRegistry(tools ...Tool) (*Registry, error) {
-	r := &Registry{tools: map[string]entry{}}
+	r := &Registry{tools: map[string]*entry{}}
 	var errs []error
 	for i, t := range tools {
-		e, err := check(t)
+		e, faults := check(t)
 		name := e.def.Name
 		if name == "" {
 			name = fmt.Sprintf("tool %d", i)
 		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		for _, f := range faults {
+			errs = append(errs, fmt.Errorf("%s: %w", name, f))
+		}
+		if len(faults) > 0 {
 			continue
 		}
-		if _, dup := r.tools[name]; dup {
+		if r.tools[name] != nil {
 			errs = append(errs, fmt.Errorf("%s: two tools have one name", name))
 		}
 		r.tools[name] = e
@@ -77,132 +60,35 @@ func NewRegistry(tools ...Tool) (*Registry, error) {
 	return r, nil
 }
 
-func check(t Tool) (entry, error) {
-	var e entry
-	dec := json.NewDecoder(bytes.NewReader(t.Definition))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&e.def); err != nil {
-		return e, fmt.Errorf("definition.json: %w", err)
-	}
-	var errs []error
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		errs = append(errs, errors.New("definition.json: something stands behind the definition"))
-	}
-	if e.def.Name == "" || e.def.Description == "" {
-		errs = append(errs, errors.New("definition.json: name and description are required"))
-	}
-	if err := yaml.UnmarshalWithOptions(t.Metadata, &e.meta, yaml.Strict()); err != nil {
-		errs = append(errs, fmt.Errorf("metadata.yaml: %w", err))
-	}
-	errs = append(errs, checkMetadata(e.meta)...)
-	schema, err := compile(e.def)
-	if err != nil {
-		errs = append(errs, err)
-	}
-	e.schema, e.handler = schema, t.Handler
-	if t.Handler == nil {
-		errs = append(errs, errors.New("no handler"))
-	}
-	errs = append(errs, checkArgs(e.def.InputSchema, t.Args)...)
-	return e, errors.Join(errs...)
-}
-
-func checkMetadata(m Metadata) []error {
-	var errs []error
-	if m.Version == "" || m.Owner == "" {
-		errs = append(errs, errors.New("metadata.yaml: version and owner are required"))
-	}
-	if !slices.Contains([]Safety{Read, Write, Irreversible}, m.SafetyClass) {
-		errs = append(errs, fmt.Errorf("metadata.yaml: safety_class %q is none of read, write, irreversible", m.SafetyClass))
-	}
-	if m.SafetyClass == Irreversible && !m.AuditRequired {
-		errs = append(errs, errors.New("metadata.yaml: an irreversible tool needs audit_log_required: true"))
-	}
-	if m.SafetyClass != Irreversible && len(m.Policies) > 0 {
-		errs = append(errs, errors.New("metadata.yaml: only an irreversible tool has policies"))
-	}
-	return errs
-}
-
-func compile(def Definition) (*jsonschema.Schema, error) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(def.InputSchema))
-	if err != nil {
-		return nil, fmt.Errorf("inputSchema: %w", err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("tool:input", doc); err != nil {
-		return nil, fmt.Errorf("inputSchema: %w", err)
-	}
-	s, err := c.Compile("tool:input")
-	if err != nil {
-		return nil, fmt.Errorf("inputSchema: %w", err)
-	}
-	return s, nil
-}
-
-// checkArgs holds the argument struct against the schema: same properties, and
-// required exactly where the field is not omitempty.
-func checkArgs(raw json.RawMessage, args any) []error {
-	var s struct {
-		Type                 string                     `json:"type"`
-		Properties           map[string]json.RawMessage `json:"properties"`
-		Required             []string                   `json:"required"`
-		AdditionalProperties *bool                      `json:"additionalProperties"`
-	}
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return []error{fmt.Errorf("inputSchema: %w", err)}
-	}
-	var errs []error
-	if s.Type != "object" || s.AdditionalProperties == nil || *s.AdditionalProperties {
-		errs = append(errs, errors.New("inputSchema: want an object with additionalProperties: false"))
-	}
-	typ := reflect.TypeOf(args)
-	if typ == nil || typ.Kind() != reflect.Struct {
-		return append(errs, errors.New("no argument struct"))
-	}
-	var fields, required []string
-	for f := range typ.Fields() {
-		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
-		fields = append(fields, name)
-		if !strings.Contains(opts, "omitempty") && !strings.Contains(opts, "omitzero") {
-			required = append(required, name)
-		}
-	}
-	var props []string
-	for p := range s.Properties {
-		props = append(props, p)
-	}
-	for _, l := range [][]string{fields, required, props, s.Required} {
-		sort.Strings(l)
-	}
-	if !slices.Equal(fields, props) {
-		errs = append(errs, fmt.Errorf("inputSchema: properties %v, but the argument struct has %v", props, fields))
-	}
-	if !slices.Equal(required, s.Required) {
-		errs = append(errs, fmt.Errorf("inputSchema: required %v, but the argument struct requires %v", s.Required, required))
-	}
-	return errs
-}
-
 // Names lists the tools, sorted.
-func (r *Registry) Names() []string {
-	var names []string
-	for n := range r.tools {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
+func (r *Registry) Names() []string { return slices.Sorted(maps.Keys(r.tools)) }
+
+// For lists the tools that somebody may call, sorted.
+func (r *Registry) For(a Actor) []string {
+	return slices.DeleteFunc(r.Names(), func(name string) bool { return !r.tools[name].open(a) })
 }
 
 // Metadata returns a tool's metadata.
 func (r *Registry) Metadata(name string) (Metadata, bool) {
 	e, ok := r.tools[name]
-	return e.meta, ok
+	if !ok {
+		return Metadata{}, false
+	}
+	return e.meta, true
+}
+
+// Definition returns a tool's definition.json, byte for byte.
+func (r *Registry) Definition(name string) (json.RawMessage, bool) {
+	e, ok := r.tools[name]
+	if !ok {
+		return nil, false
+	}
+	return slices.Clone(e.raw), true
 }
 
 // Read runs a read at once.
 func (r *Registry) Read(ctx context.Context, env Env, call graph.Call) (graph.Result, error) {
-	e, args, err := r.prepare(call)
+	e, args, err := r.find(call)
 	if err != nil {
 		return graph.Result{}, err
 	}
@@ -210,57 +96,85 @@ func (r *Registry) Read(ctx context.Context, env Env, call graph.Call) (graph.Re
 		return graph.Result{}, fmt.Errorf("%w: %s", ErrNotRead, call.Tool)
 	}
 	env.Tx, env.Enqueue = nil, nil
-	return e.run(ctx, env, args)
+	return r.dispatch(ctx, env, e, e.handler, args)
 }
 
-// Write runs a write or irreversible tool inside the commit. An irreversible
-// one runs only under a grant for exactly these arguments.
+// Write runs a write or irreversible tool inside the commit. One that needs a
+// grant runs only under one for exactly these arguments.
 func (r *Registry) Write(ctx context.Context, env Env, call graph.Call, grants []Grant) (graph.Result, error) {
-	e, args, err := r.prepare(call)
+	e, args, err := r.find(call)
 	if err != nil {
 		return graph.Result{}, err
 	}
-	if e.meta.SafetyClass == Irreversible && !e.granted(call, grants) {
+	env.granted = e.granted(env, args, grants)
+	if !env.granted && e.needs(env.Actor, env.Tenant) {
 		return graph.Result{}, fmt.Errorf("%w: %s", ErrNotConfirmed, call.Tool)
 	}
-	return e.run(ctx, env, args)
+	return r.dispatch(ctx, env, e, e.handler, args)
 }
 
-func (r *Registry) prepare(call graph.Call) (entry, json.RawMessage, error) {
+// Preview says what a call would do. It reads only, whatever the tool's class,
+// and refuses what the call would be refused for. Where the tool has no preview
+// of its own, the result has no data.
+func (r *Registry) Preview(ctx context.Context, env Env, call graph.Call) (graph.Result, error) {
+	e, args, err := r.find(call)
+	if err != nil {
+		return graph.Result{}, err
+	}
+	env.Tx, env.Enqueue = nil, nil
+	return r.dispatch(ctx, env, e, e.preview, args)
+}
+
+func (r *Registry) find(call graph.Call) (*entry, json.RawMessage, error) {
 	e, ok := r.tools[call.Tool]
 	if !ok {
-		return e, nil, fmt.Errorf("%w: %s", ErrUnknown, call.Tool)
+		return nil, nil, fmt.Errorf("%w: %s", ErrUnknown, call.Tool)
 	}
 	args, err := json.Marshal(call.Args)
 	if err != nil {
-		return e, nil, fmt.Errorf("encode arguments of %s: %w", call.Tool, err)
+		return nil, nil, fmt.Errorf("encode arguments of %s: %w", call.Tool, err)
 	}
 	return e, args, nil
 }
 
-func (e entry) granted(call graph.Call, grants []Grant) bool {
-	for _, g := range grants {
-		if g.By == "confirmation" && g.Digest == call.Digest() {
-			return true
-		}
-		if g.By == "policy" && slices.Contains(e.meta.Policies, g.Ref) {
-			return true
-		}
+// dispatch is the one way to a handler: whose, where and with what arguments
+// are looked at first.
+func (r *Registry) dispatch(ctx context.Context, env Env, e *entry, h Handler, args json.RawMessage) (graph.Result, error) {
+	name := e.def.Name
+	if !e.open(env.Actor) {
+		return Conflict(NotPermitted, "That is not for your role.", "ask the owner", nil)
 	}
-	return false
-}
-
-func (e entry) run(ctx context.Context, env Env, args json.RawMessage) (graph.Result, error) {
+	if r.table != nil && !r.table.permits(env.At, name) {
+		return Conflict(NotPermitted, "That cannot be done at this point.", "go on with what is asked now", nil)
+	}
+	if len(args) > maxArguments {
+		return Conflict(InvalidArguments, fmt.Sprintf("%s: the arguments are larger than %d bytes", name, maxArguments), "send less", nil)
+	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
 	if err != nil {
-		return graph.Result{}, fmt.Errorf("arguments of %s: %w", e.def.Name, err)
+		return graph.Result{}, fmt.Errorf("arguments of %s: %w", name, err)
 	}
 	if err := e.schema.Validate(doc); err != nil {
-		return Conflict("invalid_arguments", fmt.Sprintf("%s: %v", e.def.Name, err), "correct the arguments", nil)
+		return Conflict(InvalidArguments, fmt.Sprintf("%s: %v", name, err), "correct the arguments", nil)
 	}
-	res, err := e.handler(ctx, env, args)
+	if h.run == nil {
+		return graph.Result{OK: true}, nil
+	}
+	res, err := h.run(ctx, env, args)
 	if err != nil {
-		return graph.Result{}, fmt.Errorf("run %s: %w", e.def.Name, err)
+		return graph.Result{}, fmt.Errorf("run %s: %w", name, err)
 	}
 	return res, nil
+}
+
+// open reports whether the tool is for somebody. Customers reach what is not
+// the business's alone, and only through a graph.
+func (e *entry) open(a Actor) bool {
+	switch a.Role {
+	case tenant.Owner:
+		return true
+	case tenant.Staff:
+		return e.meta.MinRole != tenant.Owner
+	}
+	return !e.meta.BusinessOnly
 }

@@ -19,22 +19,28 @@ type args struct {
 	Note   string `json:"note,omitempty"`
 }
 
-const schema = `{"type":"object","properties":{"amount":{"type":"integer","minimum":1},"note":{"type":"string"}},"required":["amount"],"additionalProperties":false}`
+const schema = `{"type":"object","properties":{"amount":{"type":"integer","description":"How much.","minimum":1,"maximum":1000},"note":{"type":"string","description":"Why.","maxLength":100}},"required":["amount"],"additionalProperties":false}`
+
+func work(_ context.Context, env tool.Env, a args) (graph.Result, error) {
+	if a.Note == "fail" {
+		return graph.Result{}, errors.New("disk full")
+	}
+	return tool.OK(map[string]any{"amount": a.Amount, "may_write": env.Tx != nil || env.Enqueue != nil})
+}
 
 // sound returns a tool of a class that answers its own arguments.
 func sound(name string, class tool.Safety) tool.Tool {
-	meta := "version: 1.0.0\nowner: tests\nsafety_class: " + string(class) + "\n"
+	meta := "version: 1.0.0\nowner: tests\nmin_role: staff\nsafety_class: " + string(class) + "\n"
+	handler := tool.Typed(work)
 	if class == tool.Irreversible {
 		meta += "audit_log_required: true\npolicies: [late_success]\n"
+		handler = tool.Guarded(work)
+	} else {
+		meta += "audit_log_required: false\n"
 	}
 	return tool.Tool{
 		Definition: fmt.Appendf(nil, `{"name":%q,"description":"d","inputSchema":%s}`, name, schema), Metadata: []byte(meta), Args: args{},
-		Handler: tool.Typed(func(_ context.Context, env tool.Env, a args) (graph.Result, error) {
-			if a.Note == "fail" {
-				return graph.Result{}, errors.New("disk full")
-			}
-			return tool.OK(map[string]any{"amount": a.Amount, "may_write": env.Tx != nil || env.Enqueue != nil})
-		}),
+		Handler: handler,
 	}
 }
 
@@ -45,31 +51,52 @@ func TestNewRegistryRefusesMisshapenTools(t *testing.T) {
 			t.Definition = fmt.Appendf(nil, `{"name":%q,"description":%q,"inputSchema":%s}`, name, description, input)
 		}
 	}
-	meta := func(text string) func(t *tool.Tool) { return func(t *tool.Tool) { t.Metadata = []byte(text) } }
+	swap := func(old, with string) func(t *tool.Tool) { return def("x", "d", strings.Replace(schema, old, with, 1)) }
+	meta := func(old, with string) func(t *tool.Tool) {
+		return func(t *tool.Tool) { t.Metadata = []byte(strings.Replace(string(t.Metadata), old, with, 1)) }
+	}
 	tests := []struct {
 		name  string
 		spoil func(t *tool.Tool)
 		want  string
 	}{
 		{"a definition that is no JSON", func(t *tool.Tool) { t.Definition = []byte("{") }, "definition.json: unexpected EOF"},
-		{"a definition with something behind it", func(t *tool.Tool) { t.Definition = append(t.Definition, "}{"...) }, "definition.json: "},
+		{"a definition with something behind it", func(t *tool.Tool) { t.Definition = append(t.Definition, "}{"...) }, "x: definition.json: something stands behind"},
 		{"a definition with an unknown field", func(t *tool.Tool) { t.Definition = []byte(`{"name":"x","returns":1}`) }, `definition.json: json: unknown field "returns"`},
 		{"no name", def("", "d", schema), "definition.json: name and description are required"},
+		{"a name in no words", def("Do It", "d", schema), `the name "Do It" is not in words`},
 		{"no description", def("x", "", schema), "x: definition.json: name and description are required"},
-		{"metadata that is no YAML", meta("version: [1"), "metadata.yaml: "},
-		{"metadata with an unknown key", meta("version: 1\nowner: t\nsafety_class: read\ncolour: red\n"), "colour"},
-		{"no owner", meta("version: 1\nsafety_class: read\n"), "metadata.yaml: version and owner are required"},
-		{"no safety class", meta("version: 1\nowner: t\n"), `safety_class "" is none of read, write, irreversible`},
-		{"irreversible without audit", meta("version: 1\nowner: t\nsafety_class: irreversible\n"), "an irreversible tool needs audit_log_required: true"},
-		{"a policy of a write", meta("version: 1\nowner: t\nsafety_class: write\npolicies: [p]\n"), "only an irreversible tool has policies"},
+		{"metadata that is no YAML", func(t *tool.Tool) { t.Metadata = []byte("version: [1") }, "metadata.yaml: "},
+		{"metadata with an unknown key", meta("owner:", "colour: red\nowner:"), "colour"},
+		{"no version", meta("version: 1.0.0\n", ""), "metadata.yaml: version is required"},
+		{"a version that is none", meta("1.0.0", "new"), `metadata.yaml: version "new" is not three numbers`},
+		{"no owner", meta("owner: tests\n", ""), "metadata.yaml: owner is required"},
+		{"no safety class", meta("safety_class: read\n", ""), "metadata.yaml: safety_class is required"},
+		{"another safety class", meta("safety_class: read", "safety_class: harmless"), `safety_class "harmless" is none of read, write, irreversible`},
+		{"no word on audit", meta("audit_log_required: false\n", ""), "metadata.yaml: audit_log_required is required"},
+		{"no least role", meta("min_role: staff\n", ""), "metadata.yaml: min_role is required"},
+		{"another role", meta("min_role: staff", "min_role: king"), `min_role "king" is neither staff nor owner`},
+		{"irreversible without audit", meta("safety_class: read", "safety_class: irreversible"), "an irreversible tool needs audit_log_required: true"},
+		{"irreversible and unwrapped", meta("safety_class: read\naudit_log_required: false", "safety_class: irreversible\naudit_log_required: true"), "x: handler: an irreversible tool is not wrapped"},
+		{"a policy of a write", meta("safety_class: read", "policies: [p]\nsafety_class: write"), "only an irreversible tool has policies"},
 		{"no schema", func(t *tool.Tool) { t.Definition = []byte(`{"name":"x","description":"d"}`) }, "inputSchema: "},
-		{"a schema that is none", def("x", "d", `{"type":"banana"}`), "inputSchema: "},
-		{"an open schema", def("x", "d", strings.Replace(schema, `,"additionalProperties":false`, "", 1)), "want an object with additionalProperties: false"},
-		{"a property without a field", def("x", "d", strings.Replace(schema, `"note"`, `"notes"`, 1)), "properties [amount notes], but the argument struct has [amount note]"},
-		{"a field that is not required", def("x", "d", strings.Replace(schema, `"required":["amount"]`, `"required":[]`, 1)), "required [], but the argument struct requires [amount]"},
+		{"a schema that the meta-schema refuses", swap(`"minimum":1`, `"minimum":"one"`), "inputSchema: "},
+		{"a schema that is no object", def("x", "d", `{"type":"string","maxLength":3}`), "inputSchema: want an object with additionalProperties: false"},
+		{"an open schema", swap(`,"additionalProperties":false`, ""), "want an object with additionalProperties: false"},
+		{"a keyword nobody checks", swap(`"maxLength":100`, `"maxLength":100,"default":"x"`), `inputSchema: json: unknown field "default"`},
+		{"a property nobody described", swap(`"description":"Why.",`, ""), "inputSchema.note: want a description"},
+		{"a text without bound", swap(`,"maxLength":100`, ""), "inputSchema.note: want a bound: maxLength, pattern, format or enum"},
+		{"a number without bounds", swap(`,"maximum":1000`, ""), "inputSchema.amount: want bounds: minimum and maximum"},
+		{"a property without type", swap(`"type":"string",`, ""), `inputSchema.note: want one type of`},
+		{"a list without bound", swap(`"note":{"type":"string","description":"Why.","maxLength":100}`, `"note":{"type":"array","description":"Why.","items":{"type":"boolean"}}`), "inputSchema.note: want a bound: maxItems"},
+		{"a property of another type", swap(`"type":"string"`, `"type":"boolean"`), `inputSchema.note: type "boolean", but the argument struct has string`},
+		{"a property without a field", swap(`"note"`, `"notes"`), "properties [amount notes], but the argument struct has [amount note]"},
+		{"a field that is not required", swap(`"required":["amount"]`, `"required":[]`), "required [], but the argument struct requires [amount]"},
 		{"no argument struct", func(t *tool.Tool) { t.Args = nil }, "no argument struct"},
 		{"arguments that are no struct", func(t *tool.Tool) { t.Args = 5 }, "no argument struct"},
-		{"no handler", func(t *tool.Tool) { t.Handler = nil }, "no handler"},
+		{"another argument struct", func(t *tool.Tool) { t.Args = struct{}{} }, "handler: takes tool_test.args, but the argument struct is struct {}"},
+		{"no handler", func(t *tool.Tool) { t.Handler = tool.Handler{} }, "no handler"},
+		{"a preview that writes", func(t *tool.Tool) { t.Preview = tool.Guarded(work) }, "preview: only reads"},
 	}
 	var every []tool.Tool
 	for _, tt := range tests {
@@ -179,7 +206,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 func TestTypedAnswersArgumentsItCannotRead(t *testing.T) {
 	t.Parallel()
 	h := tool.Typed(func(context.Context, tool.Env, struct{ At time.Time }) (graph.Result, error) { return tool.OK(nil) })
-	res, err := h(t.Context(), tool.Env{}, json.RawMessage(`{"At":"tomorrow"}`))
+	res, err := h.Run(t.Context(), tool.Env{}, json.RawMessage(`{"At":"tomorrow"}`))
 	if err != nil || res.Code != "invalid_arguments" {
 		t.Errorf("got %+v, %v", res, err)
 	}
@@ -217,6 +244,6 @@ func ExampleRegistry() {
 	res, err := r.Write(context.Background(), tool.Env{}, call, []tool.Grant{{By: "confirmation", Digest: call.Digest()}})
 	fmt.Println(res.OK, string(res.Data), err)
 	// Output:
-	// tool: an irreversible call without a confirmation of these arguments: pay
+	// tool: a call without its actor's confirmation of these arguments: pay
 	// true {"amount":500,"may_write":false} <nil>
 }

@@ -128,11 +128,15 @@ func (w *world) tools() *tool.Registry {
 	w.Helper()
 	var tools []tool.Tool
 	for name, class := range map[string]string{"pay": "irreversible", "grab": "write", "release": "write", "look": "read"} {
+		made := tool.Typed[number]
+		if class == "irreversible" {
+			made = tool.Guarded[number]
+		}
 		tools = append(tools, tool.Tool{
-			Definition: fmt.Appendf(nil, `{"name":%q,"description":"d","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}}`, name),
+			Definition: fmt.Appendf(nil, `{"name":%q,"description":"d","inputSchema":{"type":"object","properties":{"n":{"type":"integer","description":"n","minimum":-1000000,"maximum":1000000}},"required":["n"],"additionalProperties":false}}`, name),
 			Metadata:   fmt.Appendf(nil, "version: 1.0.0\nowner: test\nsafety_class: %s\naudit_log_required: %t\nmin_role: staff\n", class, class == "irreversible"),
 			Args:       number{},
-			Handler: tool.Typed(func(ctx context.Context, env tool.Env, n number) (graph.Result, error) {
+			Handler: made(func(ctx context.Context, env tool.Env, n number) (graph.Result, error) {
 				if name == "grab" && w.refuse > 0 {
 					w.refuse--
 					return tool.Conflict("taken", "It is taken.", "", nil)

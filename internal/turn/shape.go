@@ -15,6 +15,7 @@ import (
 	"github.com/ratiba/ratiba/internal/message"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/thread"
+	"github.com/ratiba/ratiba/internal/tool"
 )
 
 // maxButtons is how many choices fit under a message; more become a list.
@@ -271,7 +272,10 @@ func (r *run) said(l line, row outbox.Row) {
 
 // ask records the confirmation a line asks for.
 func (r *run) ask(l line, row outbox.Row) {
-	c := &thread.Confirmation{Nonce: l.nonce, OutboxID: row.ID, Shown: encode(l.confirm.Shown)}
+	c := &thread.Confirmation{Nonce: l.nonce, OutboxID: row.ID, Shown: encode(l.confirm.Shown), Actor: r.actor().ID}
+	if r.admin != nil {
+		c.Until = r.now.Add(tool.ConfirmTime)
+	}
 	for _, call := range l.confirm.Calls {
 		c.Digests = append(c.Digests, call.Digest())
 	}

@@ -80,6 +80,7 @@ func (s *stepped) take(out graph.Out[json.RawMessage]) {
 // that is known to be refused goes along its conflict edge.
 func (r *run) write(w graph.Write) (graph.Name, *graph.Result) {
 	if refused, ok := r.conflicts[w.Digest()]; ok {
+		r.tools = append(r.tools, ToolCall{Call: w.Call, Result: refused, Actor: r.actor().ID})
 		return w.Conflict, &refused
 	}
 	r.writes = append(r.writes, w)

@@ -178,6 +178,7 @@ type TaskRow struct {
 type ToolCall struct {
 	Call   graph.Call
 	Result graph.Result
+	Actor  string // in whose name: tool.Actor.ID
 }
 
 // Posted is an event for another mailbox, written with the turn.

@@ -1,9 +1,11 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
+	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/mailbox"
@@ -25,7 +27,7 @@ func (r *run) read(ctx context.Context, calls []graph.Call) error {
 				return err
 			}
 			r.reads[call.Digest()] = res
-			r.tools = append(r.tools, ToolCall{Call: call, Result: res})
+			r.tools = append(r.tools, ToolCall{Call: call, Result: res, Actor: r.actor().ID})
 			r.log(ctx, slogInfo, "tool.invoked", attr("tool", call.Tool), attr("digest", call.Digest()), attr("code", res.Code))
 		}
 		return nil
@@ -51,7 +53,7 @@ func (r *run) inside(ctx context.Context, tx db.Tx) error {
 		if !res.OK && w.Conflict != "" {
 			return &conflict{digest: w.Digest(), result: res}
 		}
-		r.commit.Tools = append(r.commit.Tools, ToolCall{Call: w.Call, Result: res})
+		r.commit.Tools = append(r.commit.Tools, ToolCall{Call: w.Call, Result: res, Actor: r.actor().ID})
 		r.log(ctx, slogInfo, "tool.invoked", attr("tool", w.Tool), attr("digest", w.Digest()), attr("code", res.Code))
 		if meta, _ := r.b.Tools.Metadata(w.Tool); meta.AuditRequired {
 			r.log(ctx, slogInfo, "audit.config.changed", attr("tool", w.Tool), attr("digest", w.Digest()))
@@ -65,26 +67,48 @@ func (r *run) inside(ctx context.Context, tx db.Tx) error {
 // can invoke.
 func (r *run) grants(w graph.Write) []tool.Grant {
 	var out []tool.Grant
-	if r.in.Confirmed && r.before.Pending != nil {
-		for _, d := range r.before.Pending.Digests {
-			out = append(out, tool.Grant{By: "confirmation", Ref: r.before.Pending.Nonce, Digest: d})
+	if p := r.before.Pending; r.in.Confirmed && p != nil {
+		for _, d := range p.Digests {
+			out = append(out, tool.Grant{By: tool.ByConfirmation, Ref: p.Nonce, Digest: d, Actor: cmp.Or(p.Actor, r.actor().ID), Until: p.Until})
 		}
 	}
 	if w.Policy != "" && r.in.Event != nil && r.in.Event.Kind == mailbox.Payment {
-		out = append(out, tool.Grant{By: "policy", Ref: w.Policy})
+		out = append(out, tool.Grant{By: tool.ByPolicy, Ref: w.Policy})
 	}
 	return out
+}
+
+// actor is in whose name the turn's calls are made.
+func (r *run) actor() tool.Actor {
+	if r.admin != nil {
+		return tool.Admin(*r.admin)
+	}
+	return tool.Actor{ID: string(r.snap.Contact.ID), Role: tool.Customer, Name: r.snap.Contact.Name}
+}
+
+// place is where the turn stands, as the app's table sees it.
+func (r *run) place() tool.Place {
+	p := tool.Place{Driver: r.before.Driver}
+	if r.b.App.Dimensions != nil && r.th != nil {
+		p.State = r.b.App.Dimensions(r.th.Node, r.th.State)
+	}
+	return p
 }
 
 func (r *run) env(q db.Q, tx db.Tx) tool.Env {
 	env := tool.Env{
 		Q: q, Tx: tx, Now: r.now, IDs: r.ids, Tenant: r.b.Tenant, Contact: r.snap.Contact, Thread: r.threadID(), Turn: r.turnID,
+		Actor: r.actor(), At: r.place(),
+	}
+	if r.admin != nil {
+		env.Contact = contact.Contact{} // the business itself asks
 	}
 	if tx != nil {
 		env.Enqueue = func(_ context.Context, e tool.Effect) error {
+			to := cmp.Or(e.Contact, r.snap.Contact.ID)
 			r.commit.Outbox = append(r.commit.Outbox, r.row(outbox.Row{
-				Lane: string(r.snap.Contact.ID) + ":" + e.Lane, Kind: e.Kind, Origin: outbox.Payment, Key: e.Key,
-				ContactID: r.snap.Contact.ID, ThreadID: r.threadID(), Epoch: r.th.Epoch, Payload: encode(e.Payload), ExpiresAt: e.Expires,
+				Lane: string(to) + ":" + e.Lane, Kind: e.Kind, Origin: cmp.Or(e.Origin, outbox.Payment), Key: e.Key,
+				ContactID: to, ThreadID: r.threadID(), Epoch: r.th.Epoch, Payload: encode(e.Payload), ExpiresAt: e.Expires,
 			}))
 			return nil
 		}

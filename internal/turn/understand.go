@@ -93,7 +93,7 @@ func (r *run) origin(expect understand.Expect) understand.IDs {
 // must answer a question.
 func (r *run) confirmed(in graph.Input, nonce string, msgs []message.Inbound) bool {
 	p := r.before.Pending
-	if p == nil {
+	if p == nil || !p.Until.IsZero() && r.now.After(p.Until) {
 		return false
 	}
 	if nonce != "" {

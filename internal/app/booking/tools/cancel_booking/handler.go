@@ -20,7 +20,7 @@ var metadata []byte
 
 // Tool returns the tool.
 func Tool() tool.Tool {
-	return tool.Tool{Definition: definition, Metadata: metadata, Handler: tool.Typed(handle), Args: calendar.CancelBookingArgs{}}
+	return tool.Tool{Definition: definition, Metadata: metadata, Handler: tool.Guarded(handle), Args: calendar.CancelBookingArgs{}}
 }
 
 func handle(ctx context.Context, env tool.Env, a calendar.CancelBookingArgs) (graph.Result, error) {

@@ -29,7 +29,7 @@ const provider = "mpesa"
 // Tool returns the tool over the tenant's attempts.
 func Tool(attempts payment.Ledger) tool.Tool {
 	h := handler{attempts: attempts}
-	return tool.Tool{Definition: definition, Metadata: metadata, Handler: tool.Typed(h.handle), Args: calendar.PushPaymentArgs{}}
+	return tool.Tool{Definition: definition, Metadata: metadata, Handler: tool.Guarded(h.handle), Args: calendar.PushPaymentArgs{}}
 }
 
 type handler struct{ attempts payment.Ledger }

@@ -20,7 +20,7 @@ var metadata []byte
 
 // Tool returns the tool.
 func Tool() tool.Tool {
-	return tool.Tool{Definition: definition, Metadata: metadata, Handler: tool.Typed(handle), Args: calendar.RescheduleBookingArgs{}}
+	return tool.Tool{Definition: definition, Metadata: metadata, Handler: tool.Guarded(handle), Args: calendar.RescheduleBookingArgs{}}
 }
 
 func handle(ctx context.Context, env tool.Env, a calendar.RescheduleBookingArgs) (graph.Result, error) {
