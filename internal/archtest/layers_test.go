@@ -23,7 +23,7 @@ var layers = []layer{
 	{"messages", []string{"channel", "mailbox", "coord", "coord/coordtest", "outbox"}},
 	{"decisions", []string{"graph", "tool"}},
 	{"models", []string{"llm", "llm/ledgertest", "prompt", "understand/lex", "understand/langid", "understand/when", "understand"}},
-	{"capabilities", []string{"handoff", "payment", "wording", "template"}},
+	{"capabilities", []string{"handoff", "payment", "wording", "people", "broadcast", "retrieve", "template"}},
 	{"contract", []string{"app"}},
 	{"turn", []string{"turn"}},
 	{"apps", []string{

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ratiba/ratiba/internal/app"
 	"github.com/ratiba/ratiba/internal/app/booking"
+	bookingtools "github.com/ratiba/ratiba/internal/app/booking/tools"
 	"github.com/ratiba/ratiba/internal/channel/whatsapp"
 	"github.com/ratiba/ratiba/internal/clock"
 	"github.com/ratiba/ratiba/internal/contact"
@@ -83,7 +84,7 @@ type business struct {
 // but for the model's vendor.
 func newWorld(ctx context.Context, cfg store.Config, tenants int) (_ *world, err error) {
 	w := &world{clock: clock.Real{}, model: &scripted{}, events: &complaints{}, byID: map[ids.TenantID]*business{}}
-	if w.app, err = booking.New(store.Payments{}); err != nil {
+	if w.app, err = booking.New(bookingtools.Stores{Payments: store.Payments{}}); err != nil {
 		return nil, err
 	}
 	if w.tools, err = tool.NewRegistry(w.app.Tools...); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ratiba/ratiba/internal/app/booking"
+	"github.com/ratiba/ratiba/internal/app/booking/tools"
 	"github.com/ratiba/ratiba/internal/chaos"
 	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/sim/journal"
@@ -33,7 +34,7 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	dir := t.TempDir()
-	a, err := booking.New(store.Payments{})
+	a, err := booking.New(tools.Stores{Payments: store.Payments{}})
 	if err != nil {
 		t.Fatal(err)
 	}

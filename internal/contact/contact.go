@@ -1,7 +1,11 @@
 // Package contact is the vocabulary for the people who write to a business.
 package contact
 
-import "github.com/ratiba/ratiba/internal/ids"
+import (
+	"time"
+
+	"github.com/ratiba/ratiba/internal/ids"
+)
 
 // Kind is the kind of an identity.
 type Kind string
@@ -27,6 +31,7 @@ type Contact struct {
 	Language   string        `json:"language"`    // last language they were answered in, "" when none yet
 	PayerPhone string        `json:"payer_phone"` // a phone shared for payment only, never an identity
 	Identities []Identity    `json:"identities"`
+	OptedOut   time.Time     `json:"opted_out,omitzero"` // since when they want no announcements; zero: they do
 }
 
 // Phone returns the contact's own phone, or "".

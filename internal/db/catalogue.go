@@ -68,7 +68,8 @@ type Selection struct {
 
 // Catalogue lists the tables that sets of migrations define, each after those
 // it refers to. goose's own tables are left out, and so is what only one
-// backend has, such as a column that PostgreSQL generates.
+// backend has, such as a column that PostgreSQL generates or SQLite's full-text
+// indices, which are named fts_.
 func Catalogue(ctx context.Context, sets ...Set) (tables []Table, err error) {
 	// SQLite keeps the name of a type as it was written and asks for nothing of
 	// it: a scratch file whose types are named by their kinds tells them all.
@@ -111,7 +112,7 @@ func (declaring) dialect() Dialect {
 func declared(ctx context.Context, q Q) ([]Table, error) {
 	tables, err := Collect(ctx, q, "list tables", func(row Scanner) (t Table, err error) { return t, row.Scan(&t.Name) },
 		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
-		AND name NOT LIKE 'migrations!_%' ESCAPE '!' ORDER BY name`)
+		AND name NOT LIKE 'migrations!_%' ESCAPE '!' AND name NOT LIKE 'fts!_%' ESCAPE '!' ORDER BY name`)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,8 @@ func VersionIn(ctx context.Context, q Q, set string) (version int64, err error) 
 // exactly those tables and columns, on PostgreSQL of those kinds.
 func Matches(ctx context.Context, q Q, tables []Table) error {
 	query := `SELECT m.name, c.name, '' FROM sqlite_master m JOIN pragma_table_info(m.name) c
-		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite!_%' ESCAPE '!' AND m.name NOT LIKE 'migrations!_%' ESCAPE '!'`
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite!_%' ESCAPE '!' AND m.name NOT LIKE 'migrations!_%' ESCAPE '!'
+			AND m.name NOT LIKE 'fts!_%' ESCAPE '!'`
 	if q.Dialect().Name == PostgreSQL().Name {
 		query = `SELECT CAST(c.table_name AS TEXT), CAST(c.column_name AS TEXT), CAST(c.data_type AS TEXT)
 			FROM information_schema.columns c

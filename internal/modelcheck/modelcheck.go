@@ -40,6 +40,7 @@ import (
 	"github.com/ratiba/ratiba/internal/app"
 	"github.com/ratiba/ratiba/internal/app/booking"
 	"github.com/ratiba/ratiba/internal/app/booking/calendar"
+	bookingtools "github.com/ratiba/ratiba/internal/app/booking/tools"
 	"github.com/ratiba/ratiba/internal/clock"
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/graph"
@@ -99,7 +100,7 @@ type kit struct {
 // newKit composes the product with a ledger. adapt may give the tools other
 // handlers.
 func newKit(ledger payment.Ledger, adapt func([]tool.Tool) []tool.Tool) (*kit, error) {
-	a, err := booking.New(ledger)
+	a, err := booking.New(bookingtools.Stores{Payments: ledger})
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,8 @@ import (
 
 	"github.com/ratiba/ratiba/internal/app"
 	"github.com/ratiba/ratiba/internal/app/booking"
+	bookingtools "github.com/ratiba/ratiba/internal/app/booking/tools"
+	"github.com/ratiba/ratiba/internal/broadcast"
 	"github.com/ratiba/ratiba/internal/channel/whatsapp"
 	"github.com/ratiba/ratiba/internal/clock"
 	"github.com/ratiba/ratiba/internal/config"
@@ -152,7 +154,9 @@ type kind struct {
 
 // composeApps is the visible list of apps.
 func composeApps(more ...app.App) (map[string]kind, error) {
-	b, err := booking.New(store.Payments{})
+	b, err := booking.New(bookingtools.Stores{
+		Payments: store.Payments{}, People: store.People{}, Documents: store.Documents{}, Broadcasts: store.Broadcasts{},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("compose booking: %w", err)
 	}
@@ -213,6 +217,7 @@ func (s *Server) carriers() map[string]outbox.Carrier {
 		llm.EffectCard:       cardCarrier{s.people},
 		llm.EffectUpdate:     cardCarrier{s.people},
 		llm.EffectNotice:     cardCarrier{s.people},
+		broadcast.Effect:     broadcastCarrier{s},
 	}
 }
 

@@ -48,6 +48,9 @@ func (t *Tenant) merge(ctx context.Context, tx db.Tx, a, b ids.ContactID, now ti
 		WHERE id = $1`, string(older), string(younger)); err != nil {
 		return a, err
 	}
+	if err := mergeAnnouncements(ctx, tx, string(younger), string(older)); err != nil {
+		return a, err
+	}
 	if t.part.Merge != nil {
 		if err := t.part.Merge(ctx, tx, younger, older); err != nil {
 			return a, fmt.Errorf("merge the app's rows: %w", err)
@@ -72,6 +75,22 @@ func mergeMailboxes(ctx context.Context, tx db.Tx, from, to string, now time.Tim
 		{"empty mailbox", "UPDATE mailboxes SET due_at = NULL, wake_seq = wake_seq + 1 WHERE key = $1", []any{from}},
 	} {
 		if err := db.Exec(ctx, tx, step.doing, step.query, step.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeAnnouncements keeps an opt-out of either, and tells one person once what
+// both were to be told.
+func mergeAnnouncements(ctx context.Context, tx db.Tx, from, to string) error {
+	for _, step := range []struct{ doing, query string }{
+		{"keep opt-out", `UPDATE contacts SET opted_out_at = COALESCE(opted_out_at, (SELECT y.opted_out_at FROM contacts y WHERE y.id = $1)) WHERE id = $2`},
+		{"drop second copies", `DELETE FROM broadcast_recipients WHERE contact_id = $1
+			AND broadcast_id IN (SELECT o.broadcast_id FROM broadcast_recipients o WHERE o.contact_id = $2)`},
+		{"move recipients", `UPDATE broadcast_recipients SET contact_id = $2 WHERE contact_id = $1`},
+	} {
+		if err := db.Exec(ctx, tx, step.doing, step.query, from, to); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ const (
 func kept() []db.Selection {
 	return []db.Selection{
 		{Table: "contacts", Where: "id = $1", Columns: []string{
-			"id", "name", "profile", "language", "payer_phone", "last_inbound_at", "created_at",
+			"id", "name", "profile", "language", "payer_phone", "last_inbound_at", "opted_out_at", "created_at",
 		}},
 		{Table: "contact_identities", Where: "contact_id = $1", Columns: []string{"kind", "value"}},
 		{Table: "inbox", Where: inTheirBox, Columns: []string{"seq", "kind", "payload", "received_at", "done_at"}},
@@ -50,6 +50,7 @@ func kept() []db.Selection {
 		{Table: "tasks", Where: "contact_id = $1 OR thread_id IN " + theirThreads, Columns: []string{
 			"id", "kind", "detail", "owner", "state", "due_at", "created_at",
 		}},
+		{Table: "broadcast_recipients", Where: "contact_id = $1", Columns: []string{"broadcast_id", "outbox_id"}},
 		{Table: "payment_attempts", Where: "contact_id = $1", Columns: []string{
 			"id", "subject", "provider", "reference", "account", "amount", "currency", "phone", "status", "outcome", "receipt", "surplus",
 			"created_at", "sent_at", "settled_at",

@@ -291,6 +291,7 @@ func (e *eraser) inbox(c ids.ContactID) {
 // facts erases who the person is. What they paid stays, without their number.
 func (e *eraser) facts(c string) {
 	e.do("payment_attempts", "UPDATE payment_attempts SET phone = '' WHERE contact_id = $1 AND phone <> ''", c)
+	e.do("broadcast_recipients", "UPDATE broadcast_recipients SET outbox_id = $2 WHERE contact_id = $1 AND outbox_id = ''", c, notTold)
 	e.do("contact_identities", "DELETE FROM contact_identities WHERE contact_id = $1", c)
 	e.do("contacts", "UPDATE contacts SET name = '', profile = '', payer_phone = '', last_inbound_at = NULL WHERE id = $1", c)
 }

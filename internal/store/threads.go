@@ -83,8 +83,12 @@ func writeThread(th *thread.Thread, before int64, done func(db.Scanner) error) d
 }
 
 func askContact(id ids.ContactID, c *contact.Contact, lastInbound *db.Time, number *string) db.Ask {
-	return db.Into("load contact", []any{&c.ID, &c.Name, &c.Profile, &c.Language, &c.PayerPhone, lastInbound, number},
-		"SELECT id, name, profile, language, payer_phone, last_inbound_at, last_number FROM contacts WHERE id = $1", string(id))
+	return db.Each("load contact", func(row db.Scanner) error {
+		var opted db.Time
+		err := row.Scan(&c.ID, &c.Name, &c.Profile, &c.Language, &c.PayerPhone, lastInbound, number, &opted)
+		c.OptedOut = opted.Time
+		return err
+	}, "SELECT id, name, profile, language, payer_phone, last_inbound_at, last_number, opted_out_at FROM contacts WHERE id = $1", string(id))
 }
 
 func askIdentities(id ids.ContactID, into *[]contact.Identity) db.Ask {

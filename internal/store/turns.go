@@ -337,8 +337,9 @@ func writeFacts(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 // recordTurn writes what happened: who, what was read, said and called.
 func recordTurn(ctx context.Context, tx db.Tx, c *turn.Commit, threadID ids.ThreadID) error {
 	if err := db.Exec(ctx, tx, "write contact", `
-		UPDATE contacts SET name = $2, language = $3, payer_phone = $4 WHERE id = $1 AND (name <> $2 OR language <> $3 OR payer_phone <> $4)`,
-		string(c.Contact.ID), c.Contact.Name, c.Contact.Language, c.Contact.PayerPhone); err != nil {
+		UPDATE contacts SET name = $2, language = $3, payer_phone = $4, opted_out_at = $5 WHERE id = $1
+			AND (name <> $2 OR language <> $3 OR payer_phone <> $4 OR (opted_out_at IS NULL) <> $6)`,
+		string(c.Contact.ID), c.Contact.Name, c.Contact.Language, c.Contact.PayerPhone, db.At(c.Contact.OptedOut), c.Contact.OptedOut.IsZero()); err != nil {
 		return err
 	}
 	if err := db.Exec(ctx, tx, "record turn", `

@@ -57,6 +57,7 @@ type definition struct {
 		Staff    string `yaml:"staff"`
 	} `yaml:"admins"`
 	ConfirmTools []string `yaml:"confirm_tools"`
+	Announcement string   `yaml:"announcement_cost_usd"`
 	Mpesa        *struct {
 		Shortcode         string `yaml:"shortcode"`
 		Till              string `yaml:"till"`
@@ -73,6 +74,8 @@ const (
 	defaultQuiet    = 1200 * time.Millisecond
 	defaultCostSoft = "0.05"
 	defaultCostHard = "0.20"
+	// What Meta takes for a marketing template to Kenya.
+	defaultAnnouncement = "0.0225"
 )
 
 var (
@@ -217,6 +220,7 @@ func (c *checker) costs(d definition, t *Tenant) {
 	}{
 		{"cost_ceiling_soft_usd", d.CostSoft, defaultCostSoft, &t.CostSoft},
 		{"cost_ceiling_hard_usd", d.CostHard, defaultCostHard, &t.CostHard},
+		{"announcement_cost_usd", d.Announcement, defaultAnnouncement, &t.AnnouncementCost},
 	} {
 		text := ceiling.text
 		if text == "" {

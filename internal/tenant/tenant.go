@@ -99,6 +99,8 @@ type Tenant struct {
 	CostOperationsDay money.Pico      `json:"cost_ceiling_operations_day_pico,omitempty"`
 	Models            json.RawMessage `json:"llm_role_overrides,omitempty"` // the roles that other models serve here, as llm.ParseOverrides reads them
 	QuietTime         time.Duration   `json:"quiet_time"`
+	// AnnouncementCost is what one template of a broadcast costs at most.
+	AnnouncementCost money.Pico `json:"announcement_cost_pico"`
 	// ConfirmTools are writes that the business's people confirm before they happen.
 	ConfirmTools []string        `json:"confirm_tools,omitempty"`
 	Settings     json.RawMessage `json:"settings"` // the app's own section

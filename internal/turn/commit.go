@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"time"
 
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/handoff"
@@ -14,6 +15,7 @@ import (
 	"github.com/ratiba/ratiba/internal/mailbox"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/thread"
+	"github.com/ratiba/ratiba/internal/understand"
 )
 
 // decideStages decides everything of the turn that a conflict may change, from
@@ -50,6 +52,8 @@ func (r *run) decide(ctx context.Context) error {
 		return r.polite(ctx, "platform_cannot_read")
 	case pathSlow:
 		return r.polite(ctx, "platform_too_fast")
+	case pathOptOut:
+		return r.optOut(ctx)
 	case pathUnreadable:
 		return r.unreadableTurn(ctx)
 	case pathPoison:
@@ -91,6 +95,17 @@ func (r *run) polite(ctx context.Context, text string) error {
 	r.opens = true
 	r.armTTL()
 	return r.sayTo(ctx, r.customer(), outbox.Agent, graph.Say{Text: text})
+}
+
+// optOut notes whether the contact wants announcements. Code decides it, of one
+// word and nothing beside it; what is booked goes on.
+func (r *run) optOut(ctx context.Context) error {
+	text := "platform_opted_in"
+	r.contact.OptedOut = time.Time{}
+	if understand.Announcements(texts(r.batch.Messages()), r.snap.Thread != nil) == understand.EndAnnouncements {
+		text, r.contact.OptedOut = "platform_opted_out", r.now
+	}
+	return r.polite(ctx, text)
 }
 
 // keep makes a walk's outcome the thread's: where it rests, what it says, its

@@ -40,6 +40,7 @@ const (
 	pathSlow                     // writes faster than anyone reads: told so, stored
 	pathMissed                   // a payment that came under a human who then closed the chat
 	pathDecided                  // a person decided what a model was not sure of
+	pathOptOut                   // wants no announcements any more, or wants them again
 )
 
 // resolve says what the batch is, given who writes and who drives.
@@ -57,6 +58,8 @@ func (r *run) resolve() path {
 	}
 	text, unread := readable(r.batch.Messages())
 	switch {
+	case understand.Announcements(texts(r.batch.Messages()), r.snap.Thread != nil) != "":
+		return pathOptOut
 	case text && understand.HumanRequest(texts(r.batch.Messages())):
 		return pathRequest
 	case r.unreadable != nil && (text || unread):

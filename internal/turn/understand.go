@@ -28,7 +28,8 @@ func (r *run) understandStages(ctx context.Context) error {
 	case pathPayment:
 		return r.settle()
 	case pathNothing, pathAdmin, pathRelay, pathHold, pathQuiet, pathPolite, pathRequest, pathPaymentCheck, pathTimer,
-		pathExpired, pathUndelivered, pathResume, pathPoison, pathUnreadable, pathSlow, pathMissed, pathDecided:
+		pathExpired, pathUndelivered, pathResume, pathPoison, pathUnreadable, pathSlow, pathMissed, pathDecided,
+		pathOptOut:
 	}
 	return nil
 }

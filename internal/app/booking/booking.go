@@ -20,7 +20,6 @@ import (
 	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/message"
-	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/understand"
 	"github.com/ratiba/ratiba/internal/wording"
@@ -29,9 +28,9 @@ import (
 // Name is the app's name in a tenant's definition.
 const Name = "booking"
 
-// New assembles the app over the tenant's payment attempts. An error is a
+// New assembles the app over what its tools keep. An error is a
 // defect of the graph or of the texts.
-func New(payments payment.Ledger) (app.App, error) {
+func New(s tools.Stores) (app.App, error) {
 	g, err := flow.New()
 	if err != nil {
 		return app.App{}, fmt.Errorf("build the booking graph: %w", err)
@@ -41,7 +40,7 @@ func New(payments payment.Ledger) (app.App, error) {
 		return app.App{}, fmt.Errorf("load the booking texts: %w", err)
 	}
 	return app.App{
-		Name: Name, Flow: app.Erase(g, nil), Tools: tools.All(payments), Texts: texts,
+		Name: Name, Flow: app.Erase(g, nil), Tools: tools.All(s), Texts: texts,
 		Section: section, Expect: expect(texts), Owns: owns, Close: release,
 		Migrations: bookingsql.Migrations(), Merge: bookingsql.Merge, Apply: apply, Check: check,
 		Person: bookingsql.Person(), Erase: bookingsql.Erase,

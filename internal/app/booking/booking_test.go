@@ -11,6 +11,7 @@ import (
 	"github.com/ratiba/ratiba/internal/app/booking"
 	"github.com/ratiba/ratiba/internal/app/booking/calendar"
 	"github.com/ratiba/ratiba/internal/app/booking/flow"
+	"github.com/ratiba/ratiba/internal/app/booking/tools"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/message"
 	"github.com/ratiba/ratiba/internal/tenant"
@@ -31,7 +32,7 @@ const settings = `{
 
 func newApp(t *testing.T) app.App {
 	t.Helper()
-	a, err := booking.New(nil)
+	a, err := booking.New(tools.Stores{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func (w *writer) services(services []calendar.Service) {
 			description = excluded.description, minutes = excluded.minutes, buffer_before = excluded.buffer_before,
 			buffer_after = excluded.buffer_after, interval_minutes = excluded.interval_minutes,
 			price_minor = excluded.price_minor, deposit_minor = excluded.deposit_minor, currency = excluded.currency,
-			hidden = excluded.hidden, removed = excluded.removed`,
+			hidden = excluded.hidden, removed = excluded.removed OR services.deleted_at IS NOT NULL`,
 			s.ID, i, db.JSON{V: text(s.Name)}, db.JSON{V: list(s.Aliases)}, db.JSON{V: text(s.Description)},
 			inMinutes(s.Duration), inMinutes(s.BufferBefore), inMinutes(s.BufferAfter), inMinutes(s.Interval),
 			s.Price.Minor, s.Deposit.Minor, s.Price.Currency, s.Hidden, false)

@@ -35,14 +35,21 @@ func Migrations() fs.FS {
 }
 
 // Caller is who asks, and when. Contact is whose bookings may be touched; ""
-// is the business itself, which may touch all.
+// is the business itself, which may touch all. Staff is whose calendar; "" is
+// everybody's.
 type Caller struct {
 	Zone    *time.Location // the business's
 	Now     time.Time
 	Contact string
+	Staff   string
 }
 
-func (c Caller) owns(b calendar.Booking) bool { return c.Contact == "" || c.Contact == b.ContactID }
+func (c Caller) owns(b calendar.Booking) bool {
+	return (c.Contact == "" || c.Contact == b.ContactID) && c.works(b.StaffID)
+}
+
+// works reports whether the caller may touch a member of staff's calendar.
+func (c Caller) works(staff string) bool { return c.Staff == "" || c.Staff == staff }
 
 // check refuses a booking that does not exist or is another's.
 func (c Caller) check(r *row) error {

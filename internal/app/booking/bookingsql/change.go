@@ -43,6 +43,9 @@ func Reschedule(ctx context.Context, tx db.Tx, c Caller, a calendar.RescheduleBo
 	if r.Status == calendar.Confirmed && r.Version == a.Version+1 && r.StaffID == a.StaffID && r.Start.Equal(a.Start) {
 		return r.Booking, nil
 	}
+	if !c.works(a.StaffID) {
+		return r.Booking, refuse(calendar.NotYours)
+	}
 	if err := changeable(c, r, a.Version); err != nil {
 		return r.Booking, err
 	}

@@ -14,6 +14,9 @@ import (
 // booking as it stands. Refusals of a start carry alternatives.
 func Hold(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (calendar.Booking, error) {
 	c.Contact = a.ContactID
+	if !c.works(a.StaffID) {
+		return calendar.Booking{}, refuse(calendar.NotYours)
+	}
 	var old, replaced *row
 	asks := []db.Ask{askBooking(a.BookingID, &old)}
 	if a.Replaces != "" {

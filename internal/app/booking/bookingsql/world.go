@@ -52,13 +52,7 @@ func reach(c Caller, from, to calendar.Date) (begin, end db.Time) {
 // askBusy reads the time that is taken, holds that ran out left aside.
 func askBusy(w *calendar.World, c Caller, self string, from, to calendar.Date) db.Ask {
 	begin, end := reach(c, from, to)
-	return askAll("read occupancy", func(sc db.Scanner) (calendar.Busy, error) {
-		var b calendar.Busy
-		var start, from, to db.Time
-		err := sc.Scan(&b.StaffID, &start, &from, &to)
-		b.Start, b.From, b.To = start.Time, from.Time, to.Time
-		return b, err
-	}, &w.Busy, `SELECT o.subject, b.starts_at, o.starts_at, o.ends_at FROM occupancy o JOIN bookings b ON b.id = o.booking_id
+	return askAll("read occupancy", scanBusy, &w.Busy, `SELECT o.subject, b.starts_at, o.starts_at, o.ends_at FROM occupancy o JOIN bookings b ON b.id = o.booking_id
 		WHERE o.subject IN (SELECT staff_id FROM service_staff WHERE service_id = $1)
 		AND o.ends_at > $2 AND o.starts_at < $3 AND b.id <> $4
 		AND (b.status NOT IN ('held', 'pending_payment') OR b.hold_until > $5)`,
@@ -106,7 +100,7 @@ func (r *roster) asks(service string, from, to calendar.Date) []db.Ask {
 			`SELECT staff_id, on_date, opens, closes FROM staff_exceptions WHERE on_date BETWEEN $2 AND $3 AND staff_id`+offering,
 			service, first, last),
 		db.Each("read time off", r.timeOff,
-			`SELECT staff_id, from_moment, to_moment FROM time_off WHERE to_moment > $2 AND from_moment < $3 AND staff_id`+offering,
+			`SELECT staff_id, from_moment, to_moment FROM (`+offTime+`) off WHERE to_moment > $2 AND from_moment < $3 AND staff_id`+offering,
 			service, first, last),
 	}
 }

@@ -50,6 +50,26 @@ func Advice(code string) (sentence, next string) {
 		return "A payment request is already on the phone.", "wait for it to be answered"
 	case PromptTooSoon:
 		return "A payment request was sent a moment ago.", "wait until the time given, then send another"
+	case NoSuchStaff:
+		return "There is nobody of that name on the staff.", "list who works here"
+	case NoSuchService:
+		return "There is no such service.", "list the services"
+	case NoSuchContact:
+		return "There is no such customer.", "look the customer up by name or phone"
+	case NotYours:
+		return "That is another person's calendar.", "ask the owner"
+	case OwnersOnly:
+		return "Money is the owner's.", "ask the owner"
+	case Unreachable:
+		return "There is no phone to write to them.", "add their phone first"
+	case OptedOut:
+		return "They want no announcements.", "leave them in peace"
+	case NobodyToTell:
+		return "There is nobody this could be sent to.", "wait until customers have written"
+	case AlreadyDone:
+		return "That was done already, with other words.", "draw a new id"
+	case NothingWritten:
+		return "The business has written nothing about that.", "ask a person of the business"
 	}
 	return "That is not possible.", "ask again"
 }

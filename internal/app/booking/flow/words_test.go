@@ -6,6 +6,7 @@ import (
 
 	"github.com/ratiba/ratiba/internal/app/booking"
 	"github.com/ratiba/ratiba/internal/app/booking/flow"
+	"github.com/ratiba/ratiba/internal/app/booking/tools"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/message"
 	"github.com/ratiba/ratiba/internal/payment"
@@ -23,7 +24,7 @@ type person struct {
 
 func newPerson(t *testing.T, lang string) *person {
 	t.Helper()
-	a, err := booking.New(nil)
+	a, err := booking.New(tools.Stores{})
 	if err != nil {
 		t.Fatal(err)
 	}

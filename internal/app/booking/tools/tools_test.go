@@ -12,7 +12,7 @@ import (
 
 func TestEveryFolderIsAToolTheRegistryAccepts(t *testing.T) {
 	t.Parallel()
-	r, err := tool.NewRegistry(tools.All(nil)...)
+	r, err := tool.NewRegistry(tools.All(tools.Stores{})...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,6 +20,8 @@ func TestEveryFolderIsAToolTheRegistryAccepts(t *testing.T) {
 		calendar.ListServices: tool.Read, calendar.CheckAvailability: tool.Read, calendar.QueryBookings: tool.Read,
 		calendar.HoldSlot: tool.Write, calendar.ReleaseHold: tool.Write, calendar.ConfirmBooking: tool.Irreversible,
 		calendar.RescheduleBooking: tool.Irreversible, calendar.CancelBooking: tool.Irreversible, calendar.PushPayment: tool.Irreversible,
+		calendar.LookupContact: tool.Read, calendar.UpsertContact: tool.Write, calendar.QueryStats: tool.Read, calendar.BlockTime: tool.Irreversible,
+		calendar.SendReminder: tool.Write, calendar.Broadcast: tool.Irreversible, calendar.DeleteService: tool.Irreversible, calendar.AskKnowledge: tool.Read,
 	}
 	got := map[string]tool.Safety{}
 	for _, name := range r.Names() {

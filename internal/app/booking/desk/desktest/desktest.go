@@ -19,6 +19,7 @@ import (
 	"github.com/ratiba/ratiba/internal/fault"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/money"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/tool"
@@ -50,32 +51,53 @@ type Shop struct {
 	Now      time.Time
 	Ledger   *Ledger
 	Effects  []tool.Effect
+	// As is who calls when no contact does; the owner.
+	As tool.Actor
+	// What the tools keep beside the calendar.
+	Book       *Book
+	Index      *Index
+	Broadcasts *Broadcasts
 }
 
 // New opens a shop at Morning.
 func New(tb testing.TB) *Shop {
 	tb.Helper()
-	ledger := &Ledger{}
-	registry, err := tool.NewRegistry(tools.All(ledger)...)
+	s := &Shop{
+		t: tb, Now: Morning, Ledger: &Ledger{}, Book: &Book{}, Index: &Index{}, Broadcasts: &Broadcasts{},
+		As: tool.Actor{ID: "+254711000000", Role: tenant.Owner},
+	}
+	var err error
+	s.registry, err = tool.NewRegistry(tools.All(tools.Stores{Payments: s.Ledger, People: s.Book, Documents: s.Index, Broadcasts: s.Broadcasts})...)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d := dbtest.Open(tb)
-	settings, err := calendar.ParseSettings([]byte(definition))
-	if err != nil {
+	s.db = dbtest.Open(tb)
+	if err := s.db.Migrate(tb.Context(), "booking", bookingsql.Migrations()); err != nil {
 		tb.Fatal(err)
 	}
-	s := &Shop{t: tb, db: d, registry: registry, Now: Morning, Ledger: ledger}
-	if err := errors.Join(d.Migrate(tb.Context(), "booking", bookingsql.Migrations()), d.Write(tb.Context(), func(tx db.Tx) error {
-		return bookingsql.Apply(tb.Context(), tx, s.tenant(), settings, s.Now)
-	})); err != nil {
-		tb.Fatal(err)
-	}
+	s.Apply()
 	return s
 }
 
+// Apply applies the shop's definition.
+func (s *Shop) Apply() {
+	s.t.Helper()
+	settings, err := calendar.ParseSettings([]byte(definition))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.db.Write(s.t.Context(), func(tx db.Tx) error {
+		return bookingsql.Apply(s.t.Context(), tx, s.tenant(), settings, s.Now)
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 func (s *Shop) tenant() *tenant.Tenant {
-	return &tenant.Tenant{ID: "t1", Slug: "spa", TimeZone: "Africa/Nairobi", Currency: "KES"}
+	return &tenant.Tenant{
+		ID: "t1", Slug: "spa", Name: "Spa", TimeZone: "Africa/Nairobi", Currency: "KES", Locale: "en",
+		Numbers: []tenant.Number{{ID: "100"}}, Admins: []tenant.Admin{{Phone: "+254711000000"}}, AnnouncementCost: money.USD / 100,
+	}
 }
 
 var errRefused = errors.New("refused")
@@ -87,7 +109,10 @@ func (s *Shop) Call(contactID, name string, args any) graph.Result {
 	call := graph.Call{Tool: name, Args: args}
 	env := tool.Env{
 		Now: s.Now, IDs: ids.NewSource(ids.Seed{}, s.Now), Tenant: s.tenant(), Contact: contact.Contact{ID: ids.ContactID(contactID)},
-		Thread: "thread", Turn: "turn",
+		Thread: "thread", Turn: "turn", Actor: tool.Actor{ID: contactID},
+	}
+	if contactID == "" {
+		env.Actor = s.As
 	}
 	var res graph.Result
 	if m, _ := s.registry.Metadata(name); m.SafetyClass == tool.Read {
@@ -106,7 +131,9 @@ func (s *Shop) Call(contactID, name string, args any) graph.Result {
 			s.Effects = append(s.Effects, e)
 			return nil
 		}
-		res, err = s.registry.Write(s.t.Context(), env, call, []tool.Grant{{By: "confirmation", Digest: call.Digest()}})
+		res, err = s.registry.Write(s.t.Context(), env, call, []tool.Grant{{
+			By: tool.ByConfirmation, Digest: call.Digest(), Actor: env.Actor.ID, Until: s.Now,
+		}})
 		if err == nil && !res.OK {
 			err = errRefused
 		}
@@ -224,4 +251,16 @@ func (l *Ledger) ByID(_ context.Context, _ db.Q, id string) (payment.Attempt, er
 // Locked implements payment.Ledger.
 func (l *Ledger) Locked(ctx context.Context, tx db.Tx, id string) (payment.Attempt, error) {
 	return l.ByID(ctx, tx, id)
+}
+
+// Preview asks what a call of the business would do.
+func (s *Shop) Preview(name string, args any) (res graph.Result) {
+	s.t.Helper()
+	if err := s.db.Read(s.t.Context(), func(q db.Q) (err error) {
+		res, err = s.registry.Preview(s.t.Context(), tool.Env{Q: q, Now: s.Now, Tenant: s.tenant(), Actor: s.As}, graph.Call{Tool: name, Args: args})
+		return err
+	}); err != nil {
+		s.t.Fatalf("%s: %v", name, err)
+	}
+	return res
 }

@@ -4,6 +4,7 @@ package querybookings
 import (
 	"context"
 	_ "embed" // the two files beside this one
+	"slices"
 
 	"github.com/ratiba/ratiba/internal/app/booking/bookingsql"
 	"github.com/ratiba/ratiba/internal/app/booking/calendar"
@@ -28,5 +29,8 @@ func handle(ctx context.Context, env tool.Env, a calendar.QueryBookingsArgs) (gr
 		return desk.Refuse(calendar.NoSuchBooking)
 	}
 	bookings, err := bookingsql.List(ctx, env.Q, env.Now, a)
+	if own := desk.Caller(env).Staff; own != "" {
+		bookings.Bookings = slices.DeleteFunc(bookings.Bookings, func(b calendar.Booking) bool { return b.StaffID != own })
+	}
 	return desk.Answer(bookings, err)
 }
