@@ -35,6 +35,8 @@ type cli struct {
 	Models  modelsCmd  `cmd:"" help:"List which models serve which role, and what they cost in the last seven days."`
 	Rollout rolloutCmd `cmd:"" help:"Serve a part of the conversations by models or prompts on trial."`
 	Replay  replayCmd  `cmd:"" help:"Compute a stored turn, or the calls of a tape, again, without network."`
+	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve a business's tools to MCP clients."`
+	Tool    toolCmd    `cmd:"" help:"Write tools."`
 	Bench   benchCmd   `cmd:"" help:"Measure the product on this machine."`
 	Eval    evalCmd    `cmd:"" help:"Hold the product against labelled examples."`
 	Version versionCmd `cmd:"" help:"Print the version."`
@@ -45,7 +47,9 @@ type cli struct {
 // world is what commands get from outside.
 type world struct {
 	environ map[string]string
+	in      io.Reader
 	out     io.Writer
+	errOut  io.Writer
 }
 
 func main() {
@@ -76,7 +80,7 @@ func run(ctx context.Context, args, environ []string, out, errOut io.Writer) int
 		complain(fmt.Errorf("%w. See ratiba --help", err))
 		return 2
 	}
-	if err := k.Run(&world{environ: environment(environ), out: out}); err != nil {
+	if err := k.Run(&world{environ: environment(environ), in: os.Stdin, out: out, errOut: errOut}); err != nil {
 		complain(err)
 		return 1
 	}

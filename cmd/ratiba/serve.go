@@ -67,6 +67,10 @@ func (c *serveCmd) Run(ctx context.Context, w *world) error {
 	if err != nil {
 		return errors.Join(err, s.Stop())
 	}
+	stopMCP, err := c.mcp(ctx, cfg, s)
+	if err != nil {
+		return errors.Join(err, l.Close(), s.Stop())
+	}
 	s.Start(ctx)
 	stopControl, err := s.ServeControl(ctx)
 	if err != nil {
@@ -82,7 +86,23 @@ func (c *serveCmd) Run(ctx context.Context, w *world) error {
 		}
 	})
 	log.LogAttrs(context.WithoutCancel(ctx), slog.LevelInfo, "server.stopping")
-	return errors.Join(err, stopControl(), s.Stop())
+	return errors.Join(err, stopMCP(), stopControl(), s.Stop())
+}
+
+// mcp serves MCP clients beside the product, where the configuration says so,
+// until ctx ends. The returned function waits for that.
+func (*serveCmd) mcp(ctx context.Context, cfg config.Config, s *server.Server) (stop func() error, err error) {
+	if cfg.MCPListen == "" {
+		return func() error { return nil }, nil
+	}
+	l, err := listen(ctx, cfg.MCPListen)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- serveMCP(ctx, l, s) }()
+	return func() error { cancel(); return <-ended }, nil
 }
 
 func listen(ctx context.Context, addr string) (net.Listener, error) {

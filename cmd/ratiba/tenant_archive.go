@@ -12,6 +12,7 @@ import (
 	"github.com/ratiba/ratiba/internal/fault"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/llm"
+	"github.com/ratiba/ratiba/internal/retrieve"
 	"github.com/ratiba/ratiba/internal/server"
 	"github.com/ratiba/ratiba/internal/store"
 	"github.com/ratiba/ratiba/internal/tenant"
@@ -42,6 +43,11 @@ type operator interface {
 	ReplayTurn(ctx context.Context, slug string, turn ids.TurnID, plain bool) (server.Replay, error)
 	Tasks(ctx context.Context, slug string, q store.TaskQuery) ([]store.Task, string, error)
 	ChangeTask(ctx context.Context, slug, id, owner string, to store.TaskState) (store.Task, error)
+	NewMCPToken(ctx context.Context, slug, admin, label string) (store.MCPToken, string, error)
+	MCPTokens(ctx context.Context, slug string) ([]store.MCPToken, error)
+	RevokeMCPToken(ctx context.Context, slug, id string) error
+	PutDocument(ctx context.Context, slug string, d retrieve.Document) error
+	Documents(ctx context.Context, slug string) ([]store.Listed, error)
 }
 
 // with does something with the data, through the process that serves the

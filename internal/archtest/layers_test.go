@@ -30,7 +30,7 @@ var layers = []layer{
 		"app/booking/calendar", "app/booking/bookingsql", "app/booking/desk", "app/booking/tools/*", "app/booking/tools",
 		"app/booking/desk/desktest", "app/booking/flow", "app/booking",
 	}},
-	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "channel/voice", "llm/openai", "llm/anthropic", "payment/mpesa", "notify/slack", "httpd", "telemetry"}},
+	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "channel/voice", "llm/openai", "llm/anthropic", "payment/mpesa", "notify/slack", "httpd", "telemetry", "mcp"}},
 	{"composition", []string{"server"}},
 	{"laboratory", []string{
 		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/voice", "sim/slack", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench/lap", "bench", "doctor", "chaos", "modelcheck", "golden", "eval", "archtest",
@@ -49,6 +49,7 @@ var contracts = map[string][]string{
 	"payment/mpesa":    {"payment"},
 	"notify/slack":     {"channel", "llm", "wording"},
 	"httpd":            {},
+	"mcp":              {"graph"},
 	"telemetry":        {},
 }
 

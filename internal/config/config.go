@@ -24,6 +24,7 @@ import (
 // environment variable its env tag names.
 type Config struct {
 	Listen    string `yaml:"listen" env:"RATIBA_LISTEN"`         // host:port, default 127.0.0.1:8080
+	MCPListen string `yaml:"mcp_listen" env:"RATIBA_MCP_LISTEN"` // host:port of MCP over HTTP, "" for none
 	PublicURL string `yaml:"public_url" env:"RATIBA_PUBLIC_URL"` // how providers reach this installation; required
 	Data      string `yaml:"data" env:"RATIBA_DATA"`             // the data directory, default ./data
 	LogLevel  string `yaml:"log_level" env:"RATIBA_LOG_LEVEL"`   // debug, info, warn, error; default info

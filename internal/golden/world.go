@@ -13,6 +13,7 @@ import (
 
 	"github.com/ratiba/ratiba/internal/app"
 	"github.com/ratiba/ratiba/internal/app/booking"
+	"github.com/ratiba/ratiba/internal/app/booking/tools"
 	"github.com/ratiba/ratiba/internal/channel/whatsapp"
 	"github.com/ratiba/ratiba/internal/clock"
 	"github.com/ratiba/ratiba/internal/contact"
@@ -54,12 +55,14 @@ type committed struct {
 // newWorld makes the business a script names, in dir.
 func newWorld(ctx context.Context, s Script, dir string, seen *edges, log io.Writer) (_ *world, err error) {
 	w := &world{clock: clock.NewFixed(s.Now), model: &scripted{answers: map[string][]string{}}, edges: seen}
-	a, err := booking.New(store.Payments{})
+	a, err := booking.New(tools.Stores{
+		Payments: store.Payments{}, People: store.People{}, Documents: store.Documents{}, Broadcasts: store.Broadcasts{},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("assemble app: %w", err)
 	}
 	a.Flow = &watchedFlow{Flow: a.Flow, seen: seen}
-	tools, err := tool.NewRegistry(a.Tools...)
+	registry, err := tool.NewRegistry(a.Tools...)
 	if err != nil {
 		return nil, fmt.Errorf("assemble tools: %w", err)
 	}
@@ -77,7 +80,7 @@ func newWorld(ctx context.Context, s Script, dir string, seen *edges, log io.Wri
 	if w.engine, err = w.compose(slog.New(slog.NewJSONHandler(log, nil))); err != nil {
 		return nil, err
 	}
-	return w, w.define(ctx, s.Tenant, a, tools)
+	return w, w.define(ctx, s.Tenant, a, registry)
 }
 
 func (w *world) compose(log *slog.Logger) (*turn.Engine, error) {
@@ -100,7 +103,7 @@ func (w *world) compose(log *slog.Logger) (*turn.Engine, error) {
 }
 
 // define registers the business, as the product's apply does.
-func (w *world) define(ctx context.Context, name string, a app.App, tools *tool.Registry) error {
+func (w *world) define(ctx context.Context, name string, a app.App, registry *tool.Registry) error {
 	raw, err := tenants.ReadFile("tenants/" + name + ".yaml")
 	if err != nil {
 		return fmt.Errorf("read business: %w", err)
@@ -131,7 +134,7 @@ func (w *world) define(ctx context.Context, name string, a app.App, tools *tool.
 			return fmt.Errorf("make admin: %w", err)
 		}
 	}
-	w.business, err = turn.NewBusiness(&t, a, tools, watchedStore{Store: store.Turns{Tenant: w.tenant, Admins: phones}, world: w})
+	w.business, err = turn.NewBusiness(&t, a, registry, watchedStore{Store: store.Turns{Tenant: w.tenant, Admins: phones}, world: w})
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/ratiba/ratiba/internal/fault"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/llm"
+	"github.com/ratiba/ratiba/internal/retrieve"
 	"github.com/ratiba/ratiba/internal/store"
 	"github.com/ratiba/ratiba/internal/tenant"
 )
@@ -31,19 +32,28 @@ type asked struct {
 	Since  time.Time        `json:"since,omitzero"`
 	Turn   ids.TurnID       `json:"turn,omitempty"`
 	Clear  bool             `json:"clear,omitempty"`
+	// About MCP and documents.
+	Admin    string            `json:"admin,omitempty"`
+	Label    string            `json:"label,omitempty"`
+	ID       string            `json:"id,omitempty"`
+	Document retrieve.Document `json:"document,omitzero"`
 }
 
 // told is the answer, and what a stream ends with that broke off.
 type told struct {
-	Tenant  tenant.Tenant   `json:"tenant,omitzero"`
-	Counts  store.Counts    `json:"counts,omitempty"`
-	Erasure store.Erasure   `json:"erasure,omitzero"`
-	Trials  []store.Rollout `json:"trials,omitempty"`
-	Tenants []tenant.Tenant `json:"tenants,omitempty"`
-	Costs   []Costs         `json:"costs,omitempty"`
-	Replay  *Replay         `json:"replay,omitempty"`
-	Code    fault.Code      `json:"code,omitempty"`
-	Error   string          `json:"error,omitempty"`
+	Tenant    tenant.Tenant    `json:"tenant,omitzero"`
+	Counts    store.Counts     `json:"counts,omitempty"`
+	Erasure   store.Erasure    `json:"erasure,omitzero"`
+	Trials    []store.Rollout  `json:"trials,omitempty"`
+	Tenants   []tenant.Tenant  `json:"tenants,omitempty"`
+	Costs     []Costs          `json:"costs,omitempty"`
+	Replay    *Replay          `json:"replay,omitempty"`
+	Token     store.MCPToken   `json:"token,omitzero"`
+	Secret    string           `json:"secret,omitempty"`
+	Tokens    []store.MCPToken `json:"tokens,omitempty"`
+	Documents []store.Listed   `json:"documents,omitempty"`
+	Code      fault.Code       `json:"code,omitempty"`
+	Error     string           `json:"error,omitempty"`
 }
 
 // endError is the trailer of a stream: the answer when it broke off.

@@ -51,6 +51,7 @@ func (s *Server) ServeControl(ctx context.Context) (stop func() error, err error
 	s.queueRoutes(mux, func(h http.HandlerFunc) http.HandlerFunc { return h }) // who opens the socket may
 	s.operatorRoutes(mux)
 	s.taskControl(mux)
+	s.toolRoutes(mux)
 	srv := &http.Server{Handler: mux, ReadTimeout: controlTime, WriteTimeout: controlTime}
 	s.tasks.Go(func() { _ = srv.Serve(l) })
 	return func() error {

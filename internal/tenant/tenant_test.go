@@ -67,7 +67,7 @@ func TestParseReadsAGoodDefinition(t *testing.T) {
 		Mpesa: &tenant.Mpesa{
 			Shortcode: "174379", Type: "paybill", PasskeyEnv: "PASSKEY", ConsumerKeyEnv: "KEY", ConsumerSecretEnv: "SECRET",
 		},
-		Thresholds: tenant.BaseThresholds("spa"), CostSoft: money.USD / 20, CostHard: money.USD / 5,
+		Thresholds: tenant.BaseThresholds("spa"), CostSoft: money.USD / 20, CostHard: money.USD / 5, AnnouncementCost: money.USD * 225 / 10_000,
 		Models:   []byte(`{"answer_shaper":{"ladder":[{"model":"m","provider":"openai","threshold":0.8}]}}`),
 		Settings: []byte(`{"services":[{"id":"massage"}]}`),
 	}
