@@ -23,6 +23,7 @@ type keeper interface {
 	archivist
 	operator
 	queue
+	toolKeeper
 	Stop() error
 }
 
@@ -43,6 +44,10 @@ type operator interface {
 	ReplayTurn(ctx context.Context, slug string, turn ids.TurnID, plain bool) (server.Replay, error)
 	Tasks(ctx context.Context, slug string, q store.TaskQuery) ([]store.Task, string, error)
 	ChangeTask(ctx context.Context, slug, id, owner string, to store.TaskState) (store.Task, error)
+}
+
+// toolKeeper has what a business's tools are served from and to whom.
+type toolKeeper interface {
 	NewMCPToken(ctx context.Context, slug, admin, label string) (store.MCPToken, string, error)
 	MCPTokens(ctx context.Context, slug string) ([]store.MCPToken, error)
 	RevokeMCPToken(ctx context.Context, slug, id string) error

@@ -24,12 +24,13 @@ const (
 )
 
 // A batch feeds BatchSize recipients and the next one comes after Pause: at most
-// 50 a second, of the 80 that WhatsApp takes from a number. With Backlog messages
-// still on their way nobody is fed. Real time.
+// 50 a second, of the 80 that WhatsApp takes from a number, and few at a time, so
+// that a reply finds few sends before it. With Backlog messages still on their
+// way nobody is fed. Real time.
 const (
-	BatchSize = 50
-	Pause     = time.Second
-	Backlog   = 100
+	BatchSize = 10
+	Pause     = 200 * time.Millisecond
+	Backlog   = 20
 )
 
 // Batch names a broadcast's next step.

@@ -58,15 +58,9 @@ func server(ctx context.Context, c Counter, admin string) (*sdk.Server, error) {
 	})
 	for _, raw := range definitions {
 		var t sdk.Tool
-		var d struct {
-			Name        string          `json:"name"`
-			Description string          `json:"description"`
-			InputSchema json.RawMessage `json:"inputSchema"`
-		}
-		if err := json.Unmarshal(raw, &d); err != nil {
+		if err := json.Unmarshal(raw, &t); err != nil {
 			return nil, fmt.Errorf("read definition: %w", err)
 		}
-		t.Name, t.Description, t.InputSchema = d.Name, d.Description, d.InputSchema
 		s.AddTool(&t, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return call(ctx, c, admin, req)
 		})

@@ -49,7 +49,7 @@ type told struct {
 	Costs     []Costs          `json:"costs,omitempty"`
 	Replay    *Replay          `json:"replay,omitempty"`
 	Token     store.MCPToken   `json:"token,omitzero"`
-	Secret    string           `json:"secret,omitempty"`
+	Shown     string           `json:"shown,omitempty"`
 	Tokens    []store.MCPToken `json:"tokens,omitempty"`
 	Documents []store.Listed   `json:"documents,omitempty"`
 	Code      fault.Code       `json:"code,omitempty"`

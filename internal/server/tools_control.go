@@ -84,7 +84,7 @@ func (s *Server) Documents(ctx context.Context, slug string) ([]store.Listed, er
 // toolRoutes are the commands about MCP and documents.
 func (s *Server) toolRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /mcp/tokens/new", answers(func(ctx context.Context, a asked) (out told, err error) {
-		out.Token, out.Secret, err = s.NewMCPToken(ctx, a.Slug, a.Admin, a.Label)
+		out.Token, out.Shown, err = s.NewMCPToken(ctx, a.Slug, a.Admin, a.Label)
 		return out, err
 	}))
 	mux.HandleFunc("POST /mcp/tokens", answers(func(ctx context.Context, a asked) (out told, err error) {
@@ -176,7 +176,7 @@ func BridgeMCP(ctx context.Context, dir, slug, admin string, in io.Reader, out i
 func (r *Remote) NewMCPToken(ctx context.Context, slug, admin, label string) (store.MCPToken, string, error) {
 	var out told
 	err := r.ask(ctx, "/mcp/tokens/new", asked{Slug: slug, Admin: admin, Label: label}, into(&out))
-	return out.Token, out.Secret, err
+	return out.Token, out.Shown, err
 }
 
 // MCPTokens is Server.MCPTokens.

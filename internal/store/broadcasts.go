@@ -157,7 +157,8 @@ func feed(ctx context.Context, tx db.Tx, o broadcast.Order, now, real time.Time)
 		return false, err
 	}
 	for i, id := range next {
-		if err := tell(ctx, tx, o, id, persons[i], now, real); err != nil {
+		persons[i].ID = id
+		if err := tell(ctx, tx, o, persons[i], moment{now, real}); err != nil {
 			return false, err
 		}
 	}
@@ -168,22 +169,25 @@ func feed(ctx context.Context, tx db.Tx, o broadcast.Order, now, real time.Time)
 // all: they opted out, or were erased, since the broadcast was ordered.
 const notTold = "-"
 
-func tell(ctx context.Context, tx db.Tx, o broadcast.Order, id ids.ContactID, p people.Person, now, real time.Time) error {
+// moment is one instant on the product's clock and on the real one.
+type moment struct{ now, real time.Time }
+
+func tell(ctx context.Context, tx db.Tx, o broadcast.Order, p people.Person, at moment) error {
 	row := notTold
 	if p.OptedOut.IsZero() && p.Reachable() {
-		row = ids.New(now)
+		row = ids.New(at.now)
 		lang := p.Language
 		if lang == "" {
 			lang = o.Locale
 		}
 		if err := insertOutbox(ctx, tx, outbox.Row{
-			ID: row, Lane: string(id) + ":" + broadcast.Lane, Kind: outbox.SendMessage, Origin: outbox.System,
-			Key: "broadcast:" + o.ID + ":" + string(id), ContactID: id,
-			Payload: jsonOf(people.Letter(p, o.Number, people.Announcement, lang, o.Text, now)), DueAt: real, ExpiresAt: now.Add(letterLife), CreatedAt: now,
+			ID: row, Lane: string(p.ID) + ":" + broadcast.Lane, Kind: outbox.SendMessage, Origin: outbox.System,
+			Key: "broadcast:" + o.ID + ":" + string(p.ID), ContactID: p.ID,
+			Payload: jsonOf(people.Letter(p, o.Number, people.Announcement, lang, o.Text, at.now)), DueAt: at.real, ExpiresAt: at.now.Add(letterLife), CreatedAt: at.now,
 		}); err != nil {
 			return err
 		}
 	}
 	return db.Exec(ctx, tx, "note recipient", "UPDATE broadcast_recipients SET outbox_id = $3 WHERE broadcast_id = $1 AND contact_id = $2",
-		o.ID, string(id), row)
+		o.ID, string(p.ID), row)
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -101,12 +102,12 @@ func TestABroadcastLosesNobodyAndDoublesNobody(t *testing.T) {
 		workers.Wait()
 		real = real.Add(broadcast.Pause)
 		if step == 3 { // the backlog holds the next batch back
-			b.want(fmt.Sprint(n-3*broadcast.BatchSize), "SELECT COUNT(*) FROM broadcast_recipients WHERE outbox_id = ''")
+			b.want(strconv.Itoa(n-3*broadcast.BatchSize), "SELECT COUNT(*) FROM broadcast_recipients WHERE outbox_id = ''")
 			b.exec("UPDATE outbox SET state = 'sent' WHERE kind = 'message.send'")
 		}
 	}
-	b.want(fmt.Sprint(n-1), "SELECT COUNT(*) FROM outbox WHERE kind = 'message.send'")
-	b.want(fmt.Sprint(n-1), "SELECT COUNT(DISTINCT contact_id) FROM outbox WHERE kind = 'message.send'")
+	b.want(strconv.Itoa(n-1), "SELECT COUNT(*) FROM outbox WHERE kind = 'message.send'")
+	b.want(strconv.Itoa(n-1), "SELECT COUNT(DISTINCT contact_id) FROM outbox WHERE kind = 'message.send'")
 	b.want("0", "SELECT COUNT(*) FROM broadcast_recipients WHERE outbox_id = ''")
 	b.want("4", "SELECT COUNT(*) FROM outbox WHERE kind = 'broadcast.batch'")
 	var p []broadcast.Progress

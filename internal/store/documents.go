@@ -39,9 +39,10 @@ func (Documents) Replace(ctx context.Context, tx db.Tx, d retrieve.Document, now
 
 // Listed is a document as it is listed.
 type Listed struct {
-	Key, Title string
-	Passages   int
-	UpdatedAt  time.Time
+	Key       string    `json:"key"`
+	Title     string    `json:"title"`
+	Passages  int       `json:"passages"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // Documents lists a tenant's documents, by key.

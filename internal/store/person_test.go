@@ -108,8 +108,10 @@ func TestAnErasedPersonIsNowhere(t *testing.T) {
 // maybe a step in the erasure.
 func everyTableIsFilled(t *testing.T, b *bundle) {
 	t.Helper()
-	definition := []string{"booking_policy", "closures", "service_staff", "services", "staff", "staff_exceptions", "staff_hours", "time_off",
-		"broadcasts", "documents", "mcp_tokens", "staff_blocks", "tool_confirmations", "broadcast_recipients"}
+	definition := []string{
+		"booking_policy", "closures", "service_staff", "services", "staff", "staff_exceptions", "staff_hours", "time_off",
+		"broadcasts", "documents", "mcp_tokens", "staff_blocks", "tool_confirmations", "broadcast_recipients",
+	}
 	_, m := export(t, b.store, "kinyozi")
 	for _, table := range m.Tables {
 		if table.Rows == 0 && !slices.Contains(definition, table.Name) {

@@ -77,8 +77,12 @@ func (t *Tenant) Redeem(ctx context.Context, tx db.Tx, token, actor, digest stri
 
 // MCPToken is a token by which a client acts as an admin.
 type MCPToken struct {
-	ID, Admin, Label           string
-	CreatedAt, UsedAt, Revoked time.Time
+	ID        string    `json:"id"`
+	Admin     string    `json:"admin"`
+	Label     string    `json:"label"`
+	CreatedAt time.Time `json:"created_at"`
+	UsedAt    time.Time `json:"used_at"`
+	Revoked   time.Time `json:"revoked_at"`
 }
 
 // NewMCPToken makes a token. It is shown once; its hash is stored.

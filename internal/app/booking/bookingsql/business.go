@@ -34,7 +34,7 @@ func Blocking(ctx context.Context, q db.Q, c Caller, a calendar.BlockTimeArgs) (
 		return out, refuse(calendar.NoSuchStaff)
 	}
 	out.StaffName = names[0]
-	out.Standing, err = visits(ctx, q, c, a.StaffID, begin, end, maxStanding)
+	out.Standing, err = visits(ctx, q, c, a.StaffID, calendar.Interval{From: begin, To: end}, maxStanding)
 	return out, err
 }
 

@@ -49,6 +49,7 @@ func Stats(ctx context.Context, q db.Q, c Caller, currency string, a calendar.Qu
 		return r.revenue(ctx, d)
 	case calendar.ReportFreeHours:
 		return r.free(ctx, d)
+	case calendar.ReportBroadcasts: // not about the calendar
 	}
 	return calendar.Stats{}, refuse(InvalidArguments)
 }
@@ -112,15 +113,15 @@ func (r report) day(ctx context.Context, d calendar.Date) (calendar.Stats, error
 	out := calendar.Stats{Report: calendar.ReportDay, From: d.String(), To: d.String()}
 	begin, end := r.between(d, d.Add(1))
 	var err error
-	out.Visits, err = visits(ctx, r.q, r.c, r.staff, begin, end, maxVisits+1)
+	out.Visits, err = visits(ctx, r.q, r.c, r.staff, calendar.Interval{From: begin, To: end}, maxVisits+1)
 	if len(out.Visits) > maxVisits {
 		out.Visits, out.More = out.Visits[:maxVisits], true
 	}
 	return out, err
 }
 
-// visits lists what stands, or is held, between two instants, soonest first.
-func visits(ctx context.Context, q db.Q, c Caller, staff string, begin, end time.Time, limit int) ([]calendar.Visit, error) {
+// visits lists what stands, or is held, in a stretch of time, soonest first.
+func visits(ctx context.Context, q db.Q, c Caller, staff string, in calendar.Interval, limit int) ([]calendar.Visit, error) {
 	out, err := db.Collect(ctx, q, "list visits", func(row db.Scanner) (v calendar.Visit, err error) {
 		var start, end db.Time
 		err = row.Scan(&v.BookingID, &v.Code, &v.ContactID, &v.Name, db.JSON{V: &v.Service}, &v.StaffID, &v.StaffName, &start, &end, &v.Status)
@@ -131,7 +132,7 @@ func visits(ctx context.Context, q db.Q, c Caller, staff string, begin, end time
 		WHERE b.ends_at > $1 AND b.starts_at > $6 AND b.starts_at < $2 AND ($3 = '' OR b.staff_id = $3)
 			AND (b.status IN ('confirmed', 'completed') OR b.status IN ('held', 'pending_payment') AND b.hold_until > $4)
 		ORDER BY b.starts_at, b.staff_id, b.id LIMIT $5`,
-		db.At(begin), db.At(end), staff, db.At(c.Now), limit, db.At(begin.Add(-24*time.Hour))) // no visit is longer than a day
+		db.At(in.From), db.At(in.To), staff, db.At(c.Now), limit, db.At(in.From.Add(-24*time.Hour))) // no visit is longer than a day
 	if out == nil {
 		out = []calendar.Visit{}
 	}

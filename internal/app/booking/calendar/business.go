@@ -35,7 +35,7 @@ type Report string
 const (
 	ReportWeek      Report = "week"       // how a week went or goes
 	ReportDay       Report = "day"        // who comes on a date
-	ReportRevenue   Report = "revenue"    // what each member of staff brought in in a month
+	ReportRevenue   Report = "revenue"    // what each member of staff earned in a month
 	ReportFreeHours Report = "free_hours" // what is free on a date
 	// ReportBroadcasts is about announcements, not about the calendar.
 	ReportBroadcasts Report = "broadcasts"

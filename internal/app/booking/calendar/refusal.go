@@ -50,6 +50,13 @@ func Advice(code string) (sentence, next string) {
 		return "A payment request is already on the phone.", "wait for it to be answered"
 	case PromptTooSoon:
 		return "A payment request was sent a moment ago.", "wait until the time given, then send another"
+	}
+	return adviceToStaff(code)
+}
+
+// adviceToStaff is Advice about what the business's own people ask.
+func adviceToStaff(code string) (sentence, next string) {
+	switch code {
 	case NoSuchStaff:
 		return "There is nobody of that name on the staff.", "list who works here"
 	case NoSuchService:

@@ -35,13 +35,10 @@ func (h handler) handle(ctx context.Context, env tool.Env, a calendar.UpsertCont
 	p, err := h.book.Put(ctx, env.Tx, people.Entry{
 		ID: ids.ContactID(a.ContactID), Phone: a.Phone, Name: a.Name, Language: a.Language, Announcements: a.Announcements,
 	}, fresh, env.Now)
-	switch fault.CodeOf(err) {
-	case "":
-	case fault.NotFound:
-		return desk.Refuse(calendar.NoSuchContact)
-	case fault.Conflict, fault.Invalid:
+	if code := fault.CodeOf(err); code == fault.NotFound || code == fault.Conflict || code == fault.Invalid {
 		return tool.Conflict(calendar.NoSuchContact, fault.SentenceOf(err), "look the customer up first", nil)
-	default:
+	}
+	if err != nil {
 		return graph.Result{}, err
 	}
 	if own := desk.Caller(env).Staff; own != "" && p.ID != fresh {
