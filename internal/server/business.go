@@ -133,7 +133,7 @@ func (s *Server) Apply(ctx context.Context, t tenant.Tenant) (tenant.Tenant, err
 	if !ok {
 		return t, fault.E(fault.Invalid, fmt.Sprintf("app: want one of %v, not %q.", slices.Sorted(maps.Keys(s.apps)), t.App))
 	}
-	if err := errors.Join(a.Check(&t), a.confirms(&t), s.checkModels(&t)); err != nil {
+	if err := errors.Join(a.Check(&t), a.confirms(&t), t.Thresholds.Check(), s.checkModels(&t)); err != nil {
 		return t, err
 	}
 	if !s.cfg.Offline {
@@ -213,6 +213,9 @@ func (s *Server) composeBusiness(k store.Registered) (*business, error) {
 		return nil, err
 	}
 	b := &business{tenant: k.Tenant, route: k.Route, store: st}
+	if err := b.tenant.Thresholds.Check(); err != nil {
+		return nil, err
+	}
 	if b.policy, err = Policy(&b.tenant); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,6 +39,9 @@ type definition struct {
 	Models     map[string]any `yaml:"llm_role_overrides"`
 	Slack      string         `yaml:"slack_channel"`
 	Thresholds map[string]any `yaml:"handoff_thresholds"`
+	Notice     *int           `yaml:"handoff_admin_notice_seconds"`
+	Reminder   *int           `yaml:"handoff_admin_reminder_seconds"`
+	Escalation *int           `yaml:"handoff_escalation_seconds"`
 	Numbers    []struct {
 		Provider     string `yaml:"provider"`
 		ID           string `yaml:"id"`
@@ -109,6 +111,7 @@ func Parse(raw []byte) (Tenant, error) {
 	c.mpesa(d, &t)
 	c.costs(d, &t)
 	c.thresholds(d, &t)
+	c.handoffClock(d, &t)
 	if len(d.Models) > 0 {
 		models, err := json.Marshal(d.Models)
 		c.want(err == nil, "llm_role_overrides", "roles that can be read")
@@ -258,33 +261,32 @@ func (c *checker) costs(d definition, t *Tenant) {
 // that is there must be whole, because a key that silently fell back would hide
 // a mistake.
 func (c *checker) thresholds(d definition, t *Tenant) {
-	t.Thresholds = BaseThresholds(t.Vertical)
-	if len(d.Thresholds) == 0 {
-		return
-	}
-	whole, err := json.Marshal(t.Thresholds)
-	c.want(err == nil, "handoff_thresholds", "values that can be read")
-	var known map[string]any
-	if json.Unmarshal(whole, &known) != nil {
-		return
-	}
-	for _, key := range slices.Sorted(maps.Keys(known)) {
-		c.want(d.Thresholds[key] != nil, "handoff_thresholds."+key, "a value: the section must name every threshold or be empty")
-	}
-	for _, key := range slices.Sorted(maps.Keys(d.Thresholds)) {
-		_, ok := known[key]
-		c.want(ok, "handoff_thresholds."+key, "no such threshold")
-	}
 	raw, err := json.Marshal(d.Thresholds)
-	if err == nil {
-		err = json.Unmarshal(raw, &t.Thresholds)
+	c.want(err == nil, "handoff_thresholds", "values that can be read")
+	if d.Thresholds == nil {
+		raw = nil
 	}
-	c.want(err == nil, "handoff_thresholds", "numbers")
-	v := t.Thresholds
-	c.want(v.LowConfIntent > 0 && v.LowConfIntent < 1, "handoff_thresholds.low_conf_intent_threshold", "a number between 0 and 1")
-	c.want(v.LowConfSlot > 0 && v.LowConfSlot < 1, "handoff_thresholds.low_conf_slot_threshold", "a number between 0 and 1")
-	c.want(v.LowConfIntentTurns > 0 && v.LowConfSlotReprompts >= 0 && v.NegativeTurns > 0 && v.MaxTurns > 0 && v.MaxTokens > 0 && v.RefundKES >= 0,
-		"handoff_thresholds", "counts above zero")
+	var faults []error
+	t.Thresholds, faults = ParseThresholds(raw, t.Vertical)
+	c.faults = append(c.faults, faults...)
+}
+
+// handoffClock reads how long a customer waits for a person before what happens.
+func (c *checker) handoffClock(d definition, t *Tenant) {
+	for _, at := range []struct {
+		path    string
+		written *int
+		into    *int
+	}{
+		{"handoff_admin_notice_seconds", d.Notice, &t.NoticeSeconds},
+		{"handoff_admin_reminder_seconds", d.Reminder, &t.ReminderSeconds},
+		{"handoff_escalation_seconds", d.Escalation, &t.EscalationSeconds},
+	} {
+		if at.written != nil {
+			*at.into = *at.written
+			c.want(*at.into >= 10 && *at.into <= 86_400, at.path, "seconds from 10 to 86400")
+		}
+	}
 }
 
 // phone brings a phone number to E.164; local forms are read in the country.

@@ -60,18 +60,6 @@ type Mpesa struct {
 	ConsumerSecretEnv string `json:"consumer_secret_env"`
 }
 
-// Thresholds decide when a human is asked for.
-type Thresholds struct {
-	LowConfIntent        float64 `json:"low_conf_intent_threshold"`
-	LowConfIntentTurns   int     `json:"low_conf_intent_consecutive_turns"`
-	LowConfSlot          float64 `json:"low_conf_slot_threshold"`
-	LowConfSlotReprompts int     `json:"low_conf_slot_max_reprompts"`
-	NegativeTurns        int     `json:"sentiment_negative_consecutive_turns"`
-	RefundKES            int64   `json:"policy_tripwire_refund_threshold_kes"`
-	MaxTurns             int     `json:"budget_breach_max_turns"`
-	MaxTokens            int     `json:"budget_breach_max_tokens"`
-}
-
 // Tenant is one business.
 type Tenant struct {
 	ID         ids.TenantID `json:"id"`
@@ -90,6 +78,13 @@ type Tenant struct {
 	Mpesa      *Mpesa       `json:"mpesa,omitempty"`
 	Slack      string       `json:"slack_channel,omitempty"` // where people decide for models: #name or an id; the installation's when empty
 	Thresholds Thresholds   `json:"thresholds"`
+	// How long a customer waits for a person until they are told that one is
+	// called, until admins are reminded, and until another admin is asked by name.
+	// 0 is the default.
+	NoticeSeconds     int `json:"handoff_admin_notice_seconds,omitempty"`
+	ReminderSeconds   int `json:"handoff_admin_reminder_seconds,omitempty"`
+	EscalationSeconds int `json:"handoff_escalation_seconds,omitempty"`
+
 	CostSoft   money.Pico   `json:"cost_ceiling_soft_pico"`
 	CostHard   money.Pico   `json:"cost_ceiling_hard_pico"`
 	// What a contact's, the business's and its operations' day may cost; 0 is the
@@ -126,19 +121,4 @@ func (t *Tenant) AdminByPhone(phone string) *Admin {
 		}
 	}
 	return nil
-}
-
-// BaseThresholds returns the thresholds of a vertical.
-func BaseThresholds(vertical string) Thresholds {
-	t := Thresholds{
-		LowConfIntent: 0.6, LowConfIntentTurns: 3, LowConfSlot: 0.55, LowConfSlotReprompts: 1,
-		NegativeTurns: 2, RefundKES: 5000, MaxTurns: 30, MaxTokens: 30000,
-	}
-	switch vertical {
-	case "dental", "physio", "medical":
-		t.LowConfIntent, t.RefundKES, t.NegativeTurns = 0.7, 1000, 1
-	case "tutoring", "legal":
-		t.RefundKES = 10000
-	}
-	return t
 }

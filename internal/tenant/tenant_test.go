@@ -1,6 +1,7 @@
 package tenant_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -129,11 +130,14 @@ func TestParseNamesEveryFault(t *testing.T) {
 		{"a threshold that is missing", "mpesa:", strings.Replace(thresholds, "  budget_breach_max_turns: 40\n", "", 1) + "mpesa:", "handoff_thresholds.budget_breach_max_turns: want a value"},
 		{"a threshold that is empty", "mpesa:", strings.Replace(thresholds, "turns: 40", "turns:", 1) + "mpesa:", "handoff_thresholds.budget_breach_max_turns: want a value"},
 		{"a threshold that does not exist", "mpesa:", thresholds + "  patience: 3\nmpesa:", "handoff_thresholds.patience: want no such threshold"},
-		{"a threshold that is a word", "mpesa:", strings.Replace(thresholds, "40", "many", 1) + "mpesa:", "handoff_thresholds: want numbers"},
-		{"half a turn", "mpesa:", strings.Replace(thresholds, "40", "40.5", 1) + "mpesa:", "handoff_thresholds: want numbers"},
+		{"a threshold that is a word", "mpesa:", strings.Replace(thresholds, "40", "many", 1) + "mpesa:", "handoff_thresholds.budget_breach_max_turns: want a whole number"},
+		{"half a turn", "mpesa:", strings.Replace(thresholds, "40", "40.5", 1) + "mpesa:", "handoff_thresholds.budget_breach_max_turns: want a whole number"},
 		{"a certainty over one", "mpesa:", strings.Replace(thresholds, "0.65", "1.5", 1) + "mpesa:", "handoff_thresholds.low_conf_intent_threshold: want"},
 		{"a slot's certainty of nothing", "mpesa:", strings.Replace(thresholds, "0.5\n", "0\n", 1) + "mpesa:", "handoff_thresholds.low_conf_slot_threshold: want"},
-		{"no turns at all", "mpesa:", strings.Replace(thresholds, "40", "0", 1) + "mpesa:", "handoff_thresholds: want counts above zero"},
+		{"a customer who is told at once", "mpesa:", "handoff_admin_notice_seconds: 1\nmpesa:", "handoff_admin_notice_seconds: want seconds"},
+		{"reminders once a week", "mpesa:", "handoff_admin_reminder_seconds: 604800\nmpesa:", "handoff_admin_reminder_seconds: want seconds"},
+		{"nobody else is ever asked", "mpesa:", "handoff_escalation_seconds: 0\nmpesa:", "handoff_escalation_seconds: want seconds"},
+		{"no turns at all", "mpesa:", strings.Replace(thresholds, "40", "0", 1) + "mpesa:", "handoff_thresholds.budget_breach_max_turns: want a whole number"},
 		{"a key nobody knows", "locale: sw", "locale: sw\ncolour: red", "colour"},
 		{"broken YAML", "slug: glow", "slug: [", "read tenant definition"},
 	}
@@ -204,4 +208,50 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("an impossible tenant was read: %+v", got)
 		}
 	})
+}
+
+func TestStoredThresholdsAreWhole(t *testing.T) {
+	t.Parallel()
+	whole, err := json.Marshal(tenant.BaseThresholds("dental"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got tenant.Thresholds
+	if err := json.Unmarshal(whole, &got); err != nil || got != tenant.BaseThresholds("dental") || got.Check() != nil {
+		t.Errorf("what was stored is read as %+v, %v, %v", got, err, got.Check())
+	}
+	for _, row := range []struct{ name, old, becomes, want string }{
+		{"one is missing", `"budget_breach_max_turns":30,`, ``, "handoff_thresholds.budget_breach_max_turns"},
+		{"one is not known", `{`, `{"patience":3,`, "patience"},
+		{"one is of another kind", `"budget_breach_max_turns":30`, `"budget_breach_max_turns":"many"`, "budget_breach_max_turns"},
+	} {
+		raw := strings.Replace(string(whole), row.old, row.becomes, 1)
+		if err := json.Unmarshal([]byte(raw), &got); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v, want %q named", row.name, err, row.want)
+		}
+	}
+	bad := tenant.BaseThresholds("spa")
+	bad.LowConfSlot, bad.NegativeTurns = 1, 0
+	for _, key := range []string{"low_conf_slot_threshold", "sentiment_negative_consecutive_turns"} {
+		if err := bad.Check(); err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("Check: %v, want %s named", err, key)
+		}
+	}
+	for _, raw := range []string{"", "null", "{}", " {} "} {
+		if got, faults := tenant.ParseThresholds([]byte(raw), "legal"); len(faults) > 0 || got != tenant.BaseThresholds("legal") {
+			t.Errorf("%q: %+v, %v, want the vertical's", raw, got, faults)
+		}
+	}
+}
+
+func TestTheClockOfAHandoff(t *testing.T) {
+	t.Parallel()
+	var plain tenant.Tenant
+	if plain.Notice() != 2*time.Minute || plain.Reminder() != 10*time.Minute || plain.Escalation() != time.Hour {
+		t.Errorf("defaults %v, %v, %v", plain.Notice(), plain.Reminder(), plain.Escalation())
+	}
+	own, err := tenant.Parse([]byte(good + "handoff_admin_notice_seconds: 60\nhandoff_admin_reminder_seconds: 300\nhandoff_escalation_seconds: 1800\n"))
+	if err != nil || own.Notice() != time.Minute || own.Reminder() != 5*time.Minute || own.Escalation() != 30*time.Minute {
+		t.Errorf("the business's own: %v, %v, %v, %v", own.Notice(), own.Reminder(), own.Escalation(), err)
+	}
 }
