@@ -13,7 +13,9 @@ import (
 
 	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/graph"
+	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/money"
 	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/tool"
 	"github.com/ratiba/ratiba/internal/understand"
@@ -44,6 +46,17 @@ type App struct {
 	// by its time to live. They are no irreversible calls.
 	Close func(state json.RawMessage) []graph.Call
 
+	// Collected names what a thread's state has gathered so far, as people of the
+	// business read it. Nil: nothing is told.
+	Collected func(s Said) []handoff.Slot
+	// Fill gives a thread's state what a person decided, each value as it was
+	// typed. What is wrong comes back as a saying of the app's catalogue, with what
+	// would be right, and nothing is filled. Nil: the app has no slots.
+	Fill func(s Said, slots []handoff.Slot) (Filled, *graph.Say)
+	// AtStake is the money a refund would be about, zero when none is known. Nil:
+	// the app takes none.
+	AtStake func(state json.RawMessage) money.Amount
+
 	// Migrations are the app's tables, beside the platform's in each tenant's database.
 	Migrations fs.FS
 	// Merge moves the app's rows of one contact to another, who turned out to be
@@ -59,6 +72,22 @@ type App struct {
 	Apply func(ctx context.Context, tx db.Tx, t *tenant.Tenant, now time.Time) error
 	// Check names every fault of the app's section of a definition.
 	Check func(t *tenant.Tenant) error
+}
+
+// Said is a thread as people speak about it.
+type Said struct {
+	Node  graph.Name
+	State json.RawMessage
+	Facts graph.Facts
+	Now   time.Time
+	Lang  string // that values are written in
+}
+
+// Filled is a thread's state after a person decided something.
+type Filled struct {
+	Node  graph.Name
+	State json.RawMessage
+	Told  []string // the values as the customer is told them
 }
 
 // Section is what an app made of its section of a definition. Turns share it

@@ -1,33 +1,42 @@
-// Package handoff decides when a human should take over, and reads what admins
-// type to take over and hand back.
+// Package handoff decides when a human should take over, reads what admins
+// type to take over and hand back, and has a model brief and translate for
+// them.
 //
 // Evaluation is a pure function over a thread's counters and what the turn
-// understood. The driver of a thread is a dimension of its own beside the
-// graph's state. The package imports leaves, vocabulary and graph.
+// understood; so is the reading of commands. The driver of a thread is a
+// dimension of its own beside the graph's state. What a model writes is checked
+// and shown to admins alone: nothing waits for it. The package imports leaves,
+// vocabulary, graph, llm, prompt and the words of understanding.
 package handoff
 
 import (
-	"regexp"
-	"strings"
+	"slices"
 
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/thread"
 )
 
-// Signals, in the order they are evaluated.
+// Signals.
 const (
 	ExplicitRequest = "EXPLICIT_REQUEST"
+	Tripwire        = "POLICY_TRIPWIRE"
 	BudgetBreach    = "BUDGET_BREACH"
 	ToolError       = "TOOL_ERROR_UNRECOVERABLE"
 	LowConfIntent   = "LOW_CONF_INTENT"
 	LowConfSlot     = "LOW_CONF_SLOT"
 	Negative        = "SENTIMENT_NEGATIVE"
+	AdminPull       = "ADMIN_PULL"
 )
 
-// Count returns the counters after a turn that understood in. reprompt says
-// that the same slot was asked for again.
-func Count(c thread.Counters, in graph.Input, t tenant.Thresholds, reprompt bool) thread.Counters {
+// Signals lists the signals in the order they are evaluated.
+func Signals() []string {
+	return []string{ExplicitRequest, Tripwire, BudgetBreach, ToolError, LowConfIntent, LowConfSlot, Negative, AdminPull}
+}
+
+// Count returns the counters after a turn that understood in. missed says that
+// the slot which was asked for was not understood, or not surely enough.
+func Count(c thread.Counters, in graph.Input, t tenant.Thresholds, missed bool) thread.Counters {
 	c.Turns++
 	if in.OverBudget {
 		c.OverBudget++
@@ -37,7 +46,7 @@ func Count(c thread.Counters, in graph.Input, t tenant.Thresholds, reprompt bool
 	}
 	c.LowIntent = streak(c.LowIntent, in.Choice == "" && in.Confidence < t.LowConfIntent)
 	c.Negative = streak(c.Negative, in.Sentiment == "negative")
-	c.SlotReprompts = streak(c.SlotReprompts, reprompt)
+	c.SlotReprompts = streak(c.SlotReprompts, missed)
 	return c
 }
 
@@ -48,76 +57,67 @@ func streak(n int, more bool) int {
 	return 0
 }
 
-// Evaluate returns the first trigger that fires, or nil. The explicit request
-// is not among them: it is matched before anything is understood.
-func Evaluate(c thread.Counters, t tenant.Thresholds) *graph.Handover {
-	switch {
-	case c.Turns > t.MaxTurns:
-		return &graph.Handover{Signal: BudgetBreach, Detail: "too many turns"}
-	case c.Tokens > t.MaxTokens:
-		return &graph.Handover{Signal: BudgetBreach, Detail: "too many tokens"}
-	case c.OverBudget > 0:
-		return &graph.Handover{Signal: BudgetBreach, Detail: "models cost too much"}
-	case c.ToolErrors > 0:
-		return &graph.Handover{Signal: ToolError, Detail: "a tool failed"}
-	case c.LowIntent >= t.LowConfIntentTurns:
-		return &graph.Handover{Signal: LowConfIntent, Detail: "the customer was not understood"}
-	case c.SlotReprompts > t.LowConfSlotReprompts+1:
-		return &graph.Handover{Signal: LowConfSlot, Detail: "an answer was not understood"}
-	case c.Negative >= t.NegativeTurns:
-		return &graph.Handover{Signal: Negative, Detail: "the customer is unhappy"}
+// Unsure reports whether something the input says of a slot is below the
+// threshold.
+func Unsure(in graph.Input, t tenant.Thresholds) bool {
+	if in.Choice != "" {
+		return false
+	}
+	if w := in.When; !w.Empty() && w.Fault == "" && w.Confidence > 0 && w.Confidence < t.LowConfSlot {
+		return true
+	}
+	for _, e := range in.Entities {
+		if e.Confidence > 0 && e.Confidence < t.LowConfSlot {
+			return true
+		}
+	}
+	return false
+}
+
+// Facts are what a decision to hand over is made of. The zero value is a turn
+// in which nothing is wrong.
+type Facts struct {
+	Said     string          // what the customer wrote in this turn
+	Asked    bool            // the customer asks for a person
+	AtStake  int64           // whole KES that giving money back would be about, as far as the app knows
+	Counters thread.Counters // of the turns since the last hand-back
+	Graph    *graph.Handover // what the graph itself asks for
+	Pulled   bool            // an admin takes over uninvited
+}
+
+// Evaluate returns the first trigger that fires, in the order of Signals, or
+// nil.
+func Evaluate(f Facts, t tenant.Thresholds) *graph.Handover {
+	c := f.Counters
+	fired := map[string]string{}
+	fires := func(yes bool, signal, detail string) {
+		if _, already := fired[signal]; yes && !already {
+			fired[signal] = detail
+		}
+	}
+	if f.Graph != nil {
+		fires(true, f.Graph.Signal, f.Graph.Detail)
+	}
+	fires(f.Asked, ExplicitRequest, "the customer asked for a person")
+	kind := tripped(f.Said, f.AtStake, t)
+	fires(kind != "", Tripwire, kind)
+	fires(c.Turns > t.MaxTurns, BudgetBreach, "too many turns")
+	fires(c.Tokens > t.MaxTokens, BudgetBreach, "too many tokens")
+	fires(c.OverBudget > 0, BudgetBreach, "models cost too much")
+	fires(c.ToolErrors > 0, ToolError, "a tool failed")
+	fires(c.LowIntent >= t.LowConfIntentTurns, LowConfIntent, "the customer was not understood")
+	fires(c.SlotReprompts > t.LowConfSlotReprompts, LowConfSlot, "an answer was not understood")
+	fires(c.Negative >= t.NegativeTurns, Negative, "the customer is unhappy")
+	fires(f.Pulled, AdminPull, "an admin took over uninvited")
+	for _, signal := range Signals() {
+		if detail, ok := fired[signal]; ok {
+			return &graph.Handover{Signal: signal, Detail: detail}
+		}
+	}
+	if f.Graph != nil && !slices.Contains(Signals(), f.Graph.Signal) {
+		return f.Graph // an app's own signal, which no rule knows
 	}
 	return nil
-}
-
-// Verb is what a command does.
-type Verb string
-
-// Verbs of admins' commands.
-const (
-	Take    Verb = "take"
-	Done    Verb = "done"
-	End     Verb = "end"
-	Dismiss Verb = "dismiss"
-	Help    Verb = "help"
-	Unknown Verb = "unknown" // begins with a slash and is no command: never relayed
-)
-
-// Command is what an admin typed or tapped.
-type Command struct {
-	Verb Verb
-	Code string // of the handoff, upper case, "" when none was named
-}
-
-var verbs = map[string]Verb{ //nolint:gochecknoglobals // a constant table.
-	"take": Take, "chukua": Take, "done": Done, "maliza": Done, "end": End, "funga": End,
-	"dismiss": Dismiss, "puuza": Dismiss, "help": Help, "msaada": Help,
-}
-
-// CodeLength is the length of a handoff's code: short, because people type it
-// with their thumbs.
-const CodeLength = 2
-
-// commandForm reads a code only where it can be one (the alphabet of
-// ids.Source.Code), so that "/done asante" is no wrong code.
-var commandForm = regexp.MustCompile(`^/(\pL+)(?:\s+#?((?i:[A-HJKMNP-Z2-9]{2})))?(?:\s.*)?$`)
-
-// ParseCommand reads an admin's text. It reports false for what is no command
-// and may be relayed.
-func ParseCommand(text string) (Command, bool) {
-	text = strings.TrimSpace(text)
-	if !strings.HasPrefix(text, "/") {
-		return Command{}, false
-	}
-	m := commandForm.FindStringSubmatch(strings.Join(strings.Fields(text), " "))
-	if m == nil {
-		return Command{Verb: Unknown}, true
-	}
-	verb, ok := verbs[strings.ToLower(m[1])]
-	if !ok {
-		return Command{Verb: Unknown}, true
-	}
-	return Command{Verb: verb, Code: strings.ToUpper(m[2])}, true
 }
 
 // MaskPhone hides all of a phone but its last three digits, in the form of the

@@ -51,7 +51,10 @@ const (
 	Missed        = "missed" // a payment's outcome that waited under a human who closed the chat
 	// Decided is a person's decision in a model's place: Name is the escalation,
 	// Data the llm.Decision.
-	Decided = "decided"
+	Decided    = "decided"
+	Engaged    = "engaged"    // an admin reacted to the page of a handoff
+	Briefed    = "briefed"    // a model has briefed the admins about a chat
+	Translated = "translated" // a model has translated a chat, or failed to
 )
 
 // Item is one thing that waits: a message or an event.

@@ -190,6 +190,23 @@ func (m *memory) Contact(_ context.Context, id ids.ContactID) (contact.Contact, 
 // Transcript implements turn.Store. Words decide nothing here.
 func (m *memory) Transcript(context.Context, ids.ThreadID) ([]turn.Line, error) { return nil, nil }
 
+// Quoted implements turn.Store. Nobody quotes here.
+func (m *memory) Quoted(context.Context, ids.ContactID, string) (turn.Quoted, bool, error) {
+	return turn.Quoted{}, false, nil
+}
+
+// Chats implements turn.Store.
+func (m *memory) Chats(_ context.Context, q turn.ChatQuery) ([]turn.Chat, error) {
+	var out []turn.Chat
+	for _, th := range m.threads {
+		who := m.person(th.ContactID)
+		if th.Open() && (!q.Agent || th.Driver == thread.AgentDriving) && strings.HasSuffix(who.Phone(), q.Digits) {
+			out = append(out, turn.Chat{Thread: detached(th), Name: who.Name, Phone: who.Phone()})
+		}
+	}
+	return out, nil
+}
+
 // Load implements turn.Store.
 func (m *memory) Load(_ context.Context, key ids.MailboxKey) (turn.Snapshot, error) {
 	p := m.person(ids.ContactID(strings.TrimPrefix(string(key), "contact:")))
@@ -213,7 +230,7 @@ func (m *memory) Load(_ context.Context, key ids.MailboxKey) (turn.Snapshot, err
 	for _, th := range handed {
 		s.Codes = append(s.Codes, th.Handoff.Code)
 	}
-	if p.ID != m.contacts[partyCustomer].ID {
+	if p.ID != m.contacts[partyCustomer].ID || s.Thread != nil && s.Thread.Driver == thread.HumanDriving {
 		s.Handoffs = handed
 	}
 	for _, it := range s.Items {
@@ -262,7 +279,7 @@ func detached(th *thread.Thread) thread.Thread {
 	c := *th
 	if th.Handoff != nil {
 		h := *th.Handoff
-		h.Missed = slices.Clip(h.Missed)
+		h.Missed, h.Timers = slices.Clip(h.Missed), slices.Clip(h.Timers)
 		c.Handoff = &h
 	}
 	return c

@@ -97,6 +97,9 @@ type Send struct {
 	After ids.ContactID `json:"after,omitempty"`
 	// Again is the row whose words this one says once more, as a template.
 	Again string `json:"again,omitempty"`
+	// Handoff is the code of the handoff an admin is written to about, "" for none:
+	// quoting such a message means its customer.
+	Handoff string `json:"handoff,omitempty"`
 }
 
 // yieldTime is how long a message waits at most for the sends it must not

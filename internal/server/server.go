@@ -28,6 +28,7 @@ import (
 	"github.com/ratiba/ratiba/internal/config"
 	"github.com/ratiba/ratiba/internal/coord"
 	"github.com/ratiba/ratiba/internal/coord/redis"
+	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/httpd"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/llm"
@@ -65,6 +66,7 @@ type Server struct {
 	models    *llm.Router // nil without a model
 	people    *people
 	endTape   func() error // closes the recording of model calls; nil: there is none
+	briefs    *handoff.Summarizer
 	whatsapp  *whatsapp.Client
 	turns     *coord.Pump
 	sends     *coord.Pump
@@ -190,9 +192,12 @@ func (s *Server) compose(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.unready(ctx))
 	}
+	if s.briefs, err = s.summarizer(); err != nil {
+		return err
+	}
 	s.engine = turn.New(turn.Config{
 		Understander: u, Texts: texts, Payments: store.Payments{}, Clock: s.cfg.Clock, Real: s.real, Logger: s.cfg.Logger,
-		Split: whatsapp.Split, Typing: s.showTyping, Buckets: s.hot,
+		Split: whatsapp.Split, Typing: s.showTyping, Buckets: s.hot, Models: s.briefs != nil,
 	})
 	s.turns = coord.NewPump(coord.PumpConfig{
 		Name: "turns", Source: served{s, turnSource{s}}, Clock: s.cfg.Clock, Logger: s.cfg.Logger, Due: s.due,
@@ -218,6 +223,9 @@ func (s *Server) carriers() map[string]outbox.Carrier {
 		llm.EffectUpdate:     cardCarrier{s.people},
 		llm.EffectNotice:     cardCarrier{s.people},
 		broadcast.Effect:     broadcastCarrier{s},
+
+		handoff.EffectBrief:     handoffCarrier{s},
+		handoff.EffectTranslate: handoffCarrier{s},
 	}
 }
 

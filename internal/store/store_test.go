@@ -75,7 +75,7 @@ func TestATurnComesBackAsItWasCommitted(t *testing.T) {
 	}
 	b.want("hold_slot", "SELECT tool FROM tool_calls")
 	lines, err := b.Transcript(t.Context(), c.Thread.ID)
-	if err != nil || len(lines) != 20 {
+	if err != nil || len(lines) != 25 {
 		t.Errorf("Transcript = %d lines, %v", len(lines), err)
 	}
 	who, last, err := b.Contact(t.Context(), c.Contact.ID)

@@ -6,6 +6,7 @@ import (
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/message"
 	"github.com/ratiba/ratiba/internal/thread"
 	"github.com/ratiba/ratiba/internal/turn"
 )
@@ -106,11 +107,13 @@ func askLines(into *[]turn.Line, thread, key string, limit int) db.Ask {
 	return db.Each("load transcript", func(row db.Scanner) error {
 		var l turn.Line
 		var body struct {
-			Text string `json:"text"`
+			Text       string              `json:"text"`
+			Kind       string              `json:"kind"`
+			Attachment *message.Attachment `json:"attachment"`
 		}
 		var at db.Time
 		err := row.Scan(&l.Direction, &l.Origin, db.JSON{V: &body}, &at)
-		l.Text, l.At = body.Text, at.Time
+		l.Text, l.Kind, l.Attachment, l.At = body.Text, body.Kind, body.Attachment, at.Time
 		*into = append(*into, l)
 		return err
 	}, "SELECT direction, origin, body, at FROM transcript WHERE thread_id = "+thread+" ORDER BY seq DESC LIMIT $2", key, limit)

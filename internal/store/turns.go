@@ -88,7 +88,7 @@ func (l *loading) put() error {
 // more reports whether the turn needs what rest reads.
 func (l *loading) more(admins []string) bool {
 	th := l.s.Thread
-	return th != nil && th.Driver == thread.Resumed && th.Handoff != nil || slices.Contains(admins, l.s.Contact.Phone()) || attemptIn(l.s.Items) != ""
+	return th != nil && th.Handoff != nil && (th.Driver == thread.Resumed || th.Driver == thread.HumanDriving) || slices.Contains(admins, l.s.Contact.Phone()) || attemptIn(l.s.Items) != ""
 }
 
 // rest reads what few turns need: attempts that a takeover withdrew, what waits
@@ -101,7 +101,7 @@ func (l *loading) rest(ctx context.Context, q db.Q, admins []string) (err error)
 			return err
 		}
 	}
-	if slices.Contains(admins, l.s.Contact.Phone()) {
+	if th := l.s.Thread; slices.Contains(admins, l.s.Contact.Phone()) || th != nil && th.Driver == thread.HumanDriving {
 		if l.s.Handoffs, err = handoffs(ctx, q); err != nil {
 			return err
 		}
@@ -159,13 +159,6 @@ func (t *Tenant) Recorded(ctx context.Context) (out []Recorded, err error) {
 		return err
 	})
 	return out, err
-}
-
-// Transcript implements turn.Store.
-func (t Turns) Transcript(ctx context.Context, th ids.ThreadID) (lines []turn.Line, err error) {
-	err = t.Ask(ctx, askLines(&lines, "$1", string(th), recentLines))
-	slices.Reverse(lines)
-	return lines, err
 }
 
 // Commit implements turn.Store. It runs once: what another transaction was

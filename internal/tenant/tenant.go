@@ -85,8 +85,8 @@ type Tenant struct {
 	ReminderSeconds   int `json:"handoff_admin_reminder_seconds,omitempty"`
 	EscalationSeconds int `json:"handoff_escalation_seconds,omitempty"`
 
-	CostSoft   money.Pico   `json:"cost_ceiling_soft_pico"`
-	CostHard   money.Pico   `json:"cost_ceiling_hard_pico"`
+	CostSoft money.Pico `json:"cost_ceiling_soft_pico"`
+	CostHard money.Pico `json:"cost_ceiling_hard_pico"`
 	// What a contact's, the business's and its operations' day may cost; 0 is the
 	// platform's default.
 	CostContactDay    money.Pico      `json:"cost_ceiling_contact_day_pico,omitempty"`

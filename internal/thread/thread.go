@@ -52,12 +52,35 @@ type Handoff struct {
 	AdminPhone string    `json:"admin_phone,omitempty"`
 	TakenAt    time.Time `json:"taken_at"`         // when the driving admin last chose it: the latest is in focus
 	Number     string    `json:"number,omitempty"` // the business number the customer wrote to
+	// Engaged are the phones of admins who have reacted to the page, Asked of those
+	// who were then asked by name. CallBack says that nobody came, and that the
+	// customer was promised a call.
+	Engaged  []string `json:"engaged,omitempty"`
+	Asked    []string `json:"asked,omitempty"`
+	CallBack bool     `json:"call_back,omitempty"`
+	// Draft is what the agent would have said, in the customer's language; a human
+	// may have it sent.
+	Draft string `json:"draft,omitempty"`
+	// Briefs are what a model made of the chat for the admins, by language, as
+	// handoff.Brief writes it.
+	Briefs map[string]json.RawMessage `json:"briefs,omitempty"`
+	// Told is what a human decided at the hand-back, in the customer's words.
+	Told []string `json:"told,omitempty"`
 	// Missed are payment events that came under the human; the graph gets them
 	// at hand-back.
 	Missed []json.RawMessage `json:"missed,omitempty"`
 	// Decided are decisions that came under the human, by escalation; the graph
 	// gets them at hand-back.
 	Decided map[string]json.RawMessage `json:"decided,omitempty"`
+	// Timers are those of the graph that fell due under the human, for the same.
+	Timers []Timer `json:"timers,omitempty"`
+}
+
+// Timer is one that has fallen due.
+type Timer struct {
+	Name string          `json:"name"`
+	Data json.RawMessage `json:"data,omitempty"`
+	At   time.Time       `json:"at"`
 }
 
 // Thread is one piece of business with one contact.

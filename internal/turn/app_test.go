@@ -53,6 +53,9 @@ func step(in graph.In[state]) graph.Out[state] {
 		if json.Unmarshal(e.Data, &told) == nil && told.Mismatch {
 			return rest(say("that money does not fit"))
 		}
+		if e.Kind == "resume" {
+			return rest()
+		}
 		return rest(say("event " + e.Kind + " " + e.Name))
 	}
 	text := in.Input.Text

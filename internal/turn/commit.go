@@ -26,6 +26,7 @@ func (r *run) decideStages(ctx context.Context) error {
 	r.other, r.others, r.withdraw, r.settleFirst, r.opens = nil, nil, false, "", r.snap.Thread != nil
 	r.contact, r.afterwards = r.snap.Contact, nil
 	r.shown, r.holds = false, nil
+	r.marker, r.aboutThread, r.aboutCode, r.spoken = "", "", "", 0
 	r.begin()
 	start := r.e.cfg.Clock.Now()
 	if err := r.decide(ctx); err != nil {
@@ -77,6 +78,16 @@ func (r *run) decide(ctx context.Context) error {
 		r.expire()
 	case pathUndelivered:
 		return r.undelivered(ctx)
+	case pathClock:
+		return r.clockTurn(ctx)
+	case pathLater:
+		r.laterTurn()
+	case pathEngaged:
+		return r.engagedTurn()
+	case pathBriefed:
+		return r.briefedTurn(ctx)
+	case pathTranslated:
+		return r.translatedTurn(ctx)
 	case pathResume:
 		r.armTTL()
 		return r.resumeTurn(ctx)
@@ -184,6 +195,7 @@ func (r *run) build() error {
 	if len(r.arms) > 0 {
 		r.th.Arms = r.arms
 	}
+	r.mark()
 	r.queue()
 	r.commit.Held, r.commit.Shown = r.holds, r.shown
 	for _, e := range r.effects {
@@ -199,7 +211,7 @@ func (r *run) heard(it mailbox.Item) {
 	}
 	r.commit.Said = append(r.commit.Said, Spoken{
 		Thread: r.th.ID, Direction: "in", Origin: string(r.th.Actor), ProviderID: m.ProviderID, At: it.ReceivedAt,
-		Body: spokenBody{Text: m.Text, Kind: string(m.Kind), Choice: m.Choice},
+		Body: spokenBody{Text: m.Text, Kind: string(m.Kind), Choice: m.Choice, Attachment: m.Attachment},
 	})
 }
 

@@ -80,7 +80,7 @@ func TestAHumanTakesRelaysAndHandsBack(t *testing.T) {
 	w.say(wangu, "/help")
 	w.hears(wangu, "these are the commands")
 	w.say(wangu, "/take ZZ")
-	w.hears(wangu, "no such chat")
+	w.hears(wangu, "no open chat has the code #ZZ")
 	w.say(wangu, "/chukua "+w.thread(amina).Handoff.Code)
 	for _, s := range w.send() {
 		if s.to == otis && !strings.Contains(s.out.Template.Parameters[0], "claimed by Wangu") {
@@ -96,7 +96,7 @@ func TestAHumanTakesRelaysAndHandsBack(t *testing.T) {
 	w.hears(amina, "Come at ten")
 	w.deliver(message.Inbound{Kind: message.Media}, wangu)
 	w.run()
-	w.hears(wangu, "can't open")
+	w.hears(wangu, "cannot be passed on")
 	w.deliver(message.Inbound{Kind: message.Media}, amina)
 	w.run()
 	w.hears(wangu, "[media]")

@@ -2,11 +2,13 @@ package turn
 
 import (
 	"context"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/outbox"
+	"github.com/ratiba/ratiba/internal/understand"
 )
 
 // tokenRunes is how many characters a token is taken for where no provider has
@@ -43,10 +45,15 @@ func (r *run) stepsTurn(ctx context.Context) error {
 	r.signal = signal(r.in, s)
 	r.stage(ctx, "step", start)
 	if h := r.evaluate(s); h != nil {
+		draft := r.draft(s)
 		// What the graph decided is dropped: a human goes on from where it was.
 		r.writes, r.lines, r.timers = nil, nil, nil
 		r.th.Disclosed = r.before.Disclosed // with the line that said so
-		return r.handOver(ctx, *h)
+		if err := r.handOver(ctx, *h); err != nil {
+			return err
+		}
+		r.th.Handoff.Draft = draft
+		return nil
 	}
 	return r.keep(ctx, s)
 }
@@ -68,10 +75,30 @@ func signal(in graph.Input, s stepped) string {
 // evaluate counts the turn and returns the trigger that fires, if any.
 func (r *run) evaluate(s stepped) *graph.Handover {
 	t := r.b.Tenant.Thresholds
-	r.th.Counters = handoff.Count(r.th.Counters, r.in, t, s.reprompt)
+	asked := len(r.b.App.Expect(r.before.Node, r.before.State).Slots) > 0
+	missed := asked && (s.reprompt || handoff.Unsure(r.in, t))
+	r.th.Counters = handoff.Count(r.th.Counters, r.in, t, missed)
 	r.th.Counters.Tokens += utf8.RuneCountInString(r.in.Text) / tokenRunes
-	if s.handover != nil {
-		return s.handover
+	asks := r.in.Intent == graph.Human && r.in.Confidence >= understand.Sure // in words that code does not know
+	return handoff.Evaluate(handoff.Facts{Asked: asks, Counters: r.th.Counters, Graph: s.handover}, t)
+}
+
+// draft is what the agent would have said, for a human to send as it is: only
+// words that are true without anything the graph would have done.
+func (r *run) draft(s stepped) string {
+	if len(r.writes) > 0 || s.reprompt {
+		return ""
 	}
-	return handoff.Evaluate(r.th.Counters, t)
+	var out []string
+	for _, say := range s.says {
+		if say.To != graph.ToContact || say.Confirm != nil {
+			continue
+		}
+		text, err := r.render(r.th.Language, say.Text, say.Facts)
+		if err != nil {
+			return ""
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "\n\n")
 }

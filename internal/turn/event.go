@@ -11,6 +11,7 @@ import (
 	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/fault"
 	"github.com/ratiba/ratiba/internal/graph"
+	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/mailbox"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
@@ -103,15 +104,24 @@ func (r *run) paymentTurn(ctx context.Context) error {
 // paymentUnderHuman keeps the thread where it is and tells the humans.
 func (r *run) paymentUnderHuman(ctx context.Context, told payment.Settled, raw json.RawMessage) error {
 	r.th.Handoff.Missed = append(r.th.Handoff.Missed, raw)
-	for _, to := range r.admins() {
+	for _, to := range r.engagedWith() {
 		if err := r.sayTo(ctx, to, outbox.Payment, graph.Say{Text: "platform_payment_in_handoff", Facts: map[string]any{
 			"code": r.th.Handoff.Code, "outcome": string(told.Kind), "receipt": told.Receipt, "amount": told.Amount,
-			"name": r.contactName(), "reference": r.settling.attempt.Reference,
+			"name": r.contactName(), "phone": handoff.MaskPhone(r.snap.Contact.Phone()), "reference": r.settling.attempt.Reference,
 		}}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// engagedWith are the admins a customer's payment is told to: who drives, or all
+// who were paged.
+func (r *run) engagedWith() []who {
+	if admin := r.b.Tenant.AdminByPhone(r.th.Handoff.AdminPhone); admin != nil && r.before.Driver == thread.HumanDriving {
+		return []who{r.toAdmin(*admin)}
+	}
+	return r.admins()
 }
 
 // stepPayment takes a payment event through the graph: on the thread that owns

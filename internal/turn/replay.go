@@ -52,6 +52,9 @@ type recorded struct {
 type other struct {
 	To    *who   `json:"to,omitempty"`
 	Lines []Line `json:"lines,omitempty"`
+
+	Quoted *Quoted `json:"quoted,omitempty"`
+	Chats  []Chat  `json:"chats,omitempty"`
 }
 
 // record writes the turn's inputs and the digest of what they led to into the

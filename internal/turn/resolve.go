@@ -9,6 +9,7 @@ import (
 
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/graph"
+	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/mailbox"
 	"github.com/ratiba/ratiba/internal/message"
@@ -27,7 +28,7 @@ const (
 	pathHold                     // suspended for a human: stored, no answer
 	pathQuiet                    // a reaction or a deleted message: stored, no answer
 	pathPolite                   // something the assistant cannot read: a sentence
-	pathRequest                  // asks for a person
+	pathRequest                  // asks for a person, or says what no assistant may answer alone
 	pathSteps                    // understood and taken through the graph
 	pathPayment                  // a provider's word on a payment
 	pathPaymentCheck             // time to ask the provider
@@ -41,6 +42,11 @@ const (
 	pathMissed                   // a payment that came under a human who then closed the chat
 	pathDecided                  // a person decided what a model was not sure of
 	pathOptOut                   // wants no announcements any more, or wants them again
+	pathClock                    // a timer of a handoff
+	pathLater                    // a timer of the graph while a human is there: it waits for the hand-back
+	pathEngaged                  // an admin reacted to a page
+	pathBriefed                  // a model's briefing for the admins
+	pathTranslated               // a model's translation for an admin
 )
 
 // resolve says what the batch is, given who writes and who drives.
@@ -60,7 +66,7 @@ func (r *run) resolve() path {
 	switch {
 	case understand.Announcements(texts(r.batch.Messages()), r.snap.Thread != nil) != "":
 		return pathOptOut
-	case text && understand.HumanRequest(texts(r.batch.Messages())):
+	case text && r.called() != nil:
 		return pathRequest
 	case r.unreadable != nil && (text || unread):
 		return pathUnreadable
@@ -83,21 +89,49 @@ func (r *run) resolveEvent(e *mailbox.Event) path {
 		return pathUndelivered
 	case e.Kind == mailbox.Missed:
 		return pathMissed
+	case e.Kind == mailbox.Translated:
+		return pathTranslated
 	case !ours || r.snap.Thread == nil:
 		return pathNothing
 	case e.Kind == mailbox.Timer && e.Name == TTLTimer:
 		return pathExpired
+	case e.Kind == mailbox.Timer && strings.HasPrefix(e.Name, clockPrefix):
+		return pathClock
 	case e.Kind == mailbox.Timer && r.before.Driver == thread.AgentDriving:
 		if r.unreadable != nil {
 			return pathUnreadable
 		}
 		return pathTimer
+	case e.Kind == mailbox.Timer && r.before.Handoff != nil:
+		return pathLater
+	case e.Kind == mailbox.Engaged:
+		return pathEngaged
+	case e.Kind == mailbox.Briefed:
+		return pathBriefed
 	case e.Kind == mailbox.Resume && r.before.Driver == thread.Resumed:
 		return pathResume
 	case e.Kind == mailbox.Decided:
 		return pathDecided
 	}
 	return pathNothing
+}
+
+// called is the trigger that code finds in what was written, before anything is
+// understood: somebody asks for a person, or says what a policy keeps from an
+// assistant. Nil when there is none.
+func (r *run) called() *graph.Handover {
+	said := texts(r.batch.Messages())
+	return handoff.Evaluate(handoff.Facts{
+		Said: said, Asked: understand.HumanRequest(said), AtStake: r.atStake(),
+	}, r.b.Tenant.Thresholds)
+}
+
+// atStake is what giving money back would be about, in whole units.
+func (r *run) atStake() int64 {
+	if r.b.App.AtStake == nil || r.unreadable != nil {
+		return 0
+	}
+	return r.b.App.AtStake(r.th.State).Minor / 100
 }
 
 // readable says whether a burst has words, taps or a shared phone in it, and
@@ -226,6 +260,11 @@ type who struct {
 	Lang     string             `json:"lang"`
 	LastSeen time.Time          `json:"last_seen"`        // when they last wrote, for the 24-hour window
 	Number   string             `json:"number,omitempty"` // the business number they wrote to, "" for this turn's
+	Admin    bool               `json:"admin,omitempty"`
+	// Of another contact who was looked up.
+	Name  string `json:"name,omitempty"`
+	Phone string `json:"phone,omitempty"`
+	Payer string `json:"payer,omitempty"`
 }
 
 func (r *run) customer() who {
@@ -248,5 +287,5 @@ func (r *run) toAdmin(a tenant.Admin) who {
 		id = ids.ContactID("admin:" + a.Phone)
 	}
 	seen := c.LastInbound
-	return who{ID: id, To: []contact.Identity{{Kind: contact.Phone, Value: a.Phone}}, Lang: a.Language, LastSeen: seen, Number: c.Number}
+	return who{ID: id, To: []contact.Identity{{Kind: contact.Phone, Value: a.Phone}}, Lang: a.Language, LastSeen: seen, Number: c.Number, Admin: true}
 }

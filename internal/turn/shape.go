@@ -42,6 +42,9 @@ func (r *run) sayTo(ctx context.Context, to who, origin outbox.Origin, say graph
 		return err
 	}
 	ours := to.ID == r.snap.Contact.ID
+	if ours {
+		r.spoken++
+	}
 	if ours && say.Phrase {
 		text = r.phrase(ctx, say, text, to.Lang)
 	}
@@ -244,14 +247,18 @@ func (r *run) queue() {
 		row := r.row(outbox.Row{
 			ID: r.ids.New(), Lane: string(l.to.ID) + ":whatsapp", Kind: outbox.SendMessage, Origin: l.origin,
 			Key: fmt.Sprintf("%s:%d", r.turnID, i), ContactID: l.to.ID, ThreadID: l.thread, Epoch: l.epoch,
-			Payload: encode(outbox.Send{Number: r.leaves(l.to), To: l.to.To, Out: l.out, After: l.after}), ExpiresAt: r.now.Add(answerLife),
+			Payload:   encode(outbox.Send{Number: r.leaves(l.to), To: l.to.To, Out: l.out, After: l.after, Handoff: r.codeFor(l)}),
+			ExpiresAt: r.now.Add(answerLife),
 		})
+		if l.to.Admin && r.aboutThread != "" {
+			row.ThreadID = r.aboutThread
+		}
 		if l.origin != outbox.Agent {
 			row.ExpiresAt = r.now.Add(window)
 		}
 		r.speak(l, &row)
 		r.commit.Outbox = append(r.commit.Outbox, row)
-		if l.to.ID == r.snap.Contact.ID || l.origin == outbox.Relay {
+		if l.to.ID == r.snap.Contact.ID || l.origin == outbox.Relay && !l.to.Admin {
 			r.said(l, row)
 		}
 		if l.confirm != nil {
@@ -260,13 +267,26 @@ func (r *run) queue() {
 	}
 }
 
+// codeFor is the handoff a line to an admin is about, "" for none.
+func (r *run) codeFor(l line) string {
+	switch {
+	case !l.to.Admin:
+		return ""
+	case r.aboutThread != "":
+		return r.aboutCode
+	case r.admin == nil && r.th.Handoff != nil:
+		return r.th.Handoff.Code
+	}
+	return ""
+}
+
 func (r *run) said(l line, row outbox.Row) {
 	if r.commit.Thread == nil && l.thread == r.th.ID {
 		return // a thread that is not written has no transcript
 	}
 	r.commit.Said = append(r.commit.Said, Spoken{
 		Thread: l.thread, Direction: "out", Origin: string(l.origin), At: r.now,
-		Body: spokenBody{Text: l.out.Text, Kind: string(l.out.Kind), OutboxID: row.ID},
+		Body: spokenBody{Text: l.out.Text, Kind: string(l.out.Kind), OutboxID: row.ID, Attachment: l.out.Attachment},
 	})
 }
 
@@ -288,4 +308,6 @@ type spokenBody struct {
 	Kind     string `json:"kind"`
 	Choice   string `json:"choice,omitempty"`
 	OutboxID string `json:"outbox_id,omitempty"`
+
+	Attachment *message.Attachment `json:"attachment,omitempty"`
 }

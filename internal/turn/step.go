@@ -88,12 +88,18 @@ func (r *run) write(w graph.Write) (graph.Name, *graph.Result) {
 }
 
 func (r *run) facts() graph.Facts {
-	t := r.b.Tenant
+	f := r.b.Facts()
+	f.Contact = graph.ContactFacts{
+		ID: string(r.snap.Contact.ID), Name: r.snap.Contact.Name, Phone: r.snap.Contact.Phone(), Payer: r.snap.Contact.Payer(),
+	}
+	return f
+}
+
+// Facts are what steps may read about the business, without a contact.
+func (b Business) Facts() graph.Facts {
+	t := b.Tenant
 	return graph.Facts{
-		Tenant: t.Slug, Business: t.Name, Assistant: t.Assistant, Locale: t.Locale, Currency: t.Currency, Zone: r.b.zone,
-		Contact: graph.ContactFacts{
-			ID: string(r.snap.Contact.ID), Name: r.snap.Contact.Name, Phone: r.snap.Contact.Phone(), Payer: r.snap.Contact.Payer(),
-		},
-		Settings: r.b.section.Settings,
+		Tenant: t.Slug, Business: t.Name, Assistant: t.Assistant, Locale: t.Locale, Currency: t.Currency, Zone: b.zone,
+		Settings: b.section.Settings,
 	}
 }

@@ -44,8 +44,39 @@ type Store interface {
 	Release(ctx context.Context, c mailbox.Claim, due time.Time, failed bool) error
 	// Contact reads another contact and when they last wrote.
 	Contact(ctx context.Context, id ids.ContactID) (contact.Contact, time.Time, error)
-	// Transcript reads the last lines of a thread, oldest first.
+	// Transcript reads a thread's lines, oldest first, the last thousand at most.
 	Transcript(ctx context.Context, th ids.ThreadID) ([]Line, error)
+	// Quoted finds what a message to a contact was about, by the provider's id of
+	// it. It reports false for a message about no customer's thread.
+	Quoted(ctx context.Context, to ids.ContactID, providerID string) (Quoted, bool, error)
+	// Chats finds customers' open threads, those with the latest words first.
+	Chats(ctx context.Context, q ChatQuery) ([]Chat, error)
+}
+
+// Quoted is what a message was about.
+type Quoted struct {
+	Thread  ids.ThreadID  `json:"thread_id"`
+	Contact ids.ContactID `json:"contact_id"`
+	Name    string        `json:"name"`
+	Handoff string        `json:"handoff"` // the code it was written about, "" for none
+}
+
+// ChatQuery says which open threads of customers are looked for. What is empty
+// does not matter.
+type ChatQuery struct {
+	Thread  ids.ThreadID
+	Contact ids.ContactID
+	Digits  string // the end of the phone
+	Name    string // a part of the name, lower case
+	Agent   bool   // only those the agent drives
+	Limit   int
+}
+
+// Chat is a customer's open thread, as an admin chooses among them.
+type Chat struct {
+	Thread thread.Thread `json:"thread"`
+	Name   string        `json:"name"`
+	Phone  string        `json:"phone"`
 }
 
 // Snapshot is what a turn starts from.
@@ -69,8 +100,8 @@ type Snapshot struct {
 	// Withdrawn are the thread's payment attempts that the last takeover took
 	// back before they were sent; loaded for the turn after a hand-back.
 	Withdrawn []payment.Attempt
-	// Handoffs are the threads of others that wait for, or are driven by, an
-	// admin; loaded for admins' mailboxes only.
+	// Handoffs are the threads that wait for, or are driven by, an admin; loaded
+	// for admins' mailboxes, and for that of a customer with whom a human is.
 	Handoffs []thread.Thread
 	// Held are cards of handoffs nobody has taken that the contact, an admin, was
 	// told of by a template only; loaded for admins' mailboxes.
@@ -99,10 +130,12 @@ type Held struct {
 
 // Line is one line of a transcript.
 type Line struct {
-	Direction string    `json:"direction"` // in or out
-	Origin    string    `json:"origin"`
-	Text      string    `json:"text"`
-	At        time.Time `json:"at"`
+	Direction  string              `json:"direction"` // in or out
+	Origin     string              `json:"origin"`
+	Kind       string              `json:"kind,omitempty"` // message.Kind, or handBack
+	Text       string              `json:"text"`
+	Attachment *message.Attachment `json:"attachment,omitempty"`
+	At         time.Time           `json:"at"`
 }
 
 // Commit is a turn's one write.

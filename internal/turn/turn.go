@@ -108,6 +108,8 @@ type Config struct {
 	// Typing shows the sender that an answer is being prepared. It must not
 	// block. Nil shows nothing.
 	Typing func(b Business, number, providerID string)
+	// Models says that there are models to brief admins and to translate for them.
+	Models bool
 	// Buckets count a contact's turns; of this process alone when nil.
 	Buckets coord.Buckets
 }
@@ -320,6 +322,10 @@ type run struct {
 	otherBefore int64
 	withdraw    bool
 	settleFirst ids.ContactID // lines wait until sends to this contact are over
+	marker      ids.ThreadID  // the thread whose transcript gets the end of a human's part
+	aboutThread ids.ThreadID  // what admins are written to about, "" for the turn's own thread
+	aboutCode   string
+	spoken      int // how often something was said to the contact
 	afterwards  []func()
 }
 

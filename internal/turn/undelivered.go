@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/mailbox"
 	"github.com/ratiba/ratiba/internal/message"
@@ -70,16 +69,13 @@ func (r *run) undelivered(ctx context.Context) error {
 		return nil
 	}
 	r.tasks = append(r.tasks, r.undeliveredTask(f, e.Scope))
-	if f.Origin != outbox.Relay || r.snap.Thread == nil || e.Scope != r.before.ID || r.before.Driver != thread.HumanDriving {
-		return nil
+	switch {
+	case r.snap.Thread != nil && e.Scope == r.before.ID && r.before.Driver == thread.HumanDriving:
+		return r.notReached(ctx, e.Name)
+	case r.admin != nil && e.Name == FileLost:
+		return r.fileLost(ctx, e.Scope)
 	}
-	admin := r.b.Tenant.AdminByPhone(r.before.Handoff.AdminPhone)
-	if admin == nil {
-		return nil
-	}
-	return r.sayTo(ctx, r.toAdmin(*admin), outbox.System, graph.Say{Text: "platform_relay_failed", Facts: map[string]any{
-		"code": r.before.Handoff.Code, "name": r.contactName(), "why": failureText(f),
-	}})
+	return nil
 }
 
 // undeliveredTask is what a person has to do about it: somebody who was

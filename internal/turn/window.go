@@ -26,19 +26,25 @@ var templateOf = map[string]string{ //nolint:gochecknoglobals // a constant tabl
 // inWindow sends a template in place of free text to someone who has not
 // written for 24 hours: WhatsApp refuses anything else.
 func (r *run) inWindow(l line, to who) line {
-	if !to.LastSeen.IsZero() && r.now.Sub(to.LastSeen) < window || l.out.Kind == message.Template || r.aloud(to) {
+	if !r.outside(to) || l.out.Kind == message.Template || r.aloud(to) {
 		return l
+	}
+	if l.out.Kind == message.Media {
+		l.out.Text = "[" + fileKind(*l.out.Attachment) + "] " + l.out.Attachment.Caption
 	}
 	full := l.out
 	var ref *message.TemplateRef
 	if th := r.pageOf(l, to); th != nil {
-		ref, l.full = r.page(th, to), &full
+		ref, l.full = r.pageTemplate(th, to), &full
 	} else {
 		ref = r.templateFor(l, to)
 	}
 	l.out = message.Outbound{Kind: message.Template, Text: full.Text, Template: ref}
 	return l
 }
+
+// outside reports whether an addressee has not written for 24 hours.
+func (r *run) outside(to who) bool { return to.LastSeen.IsZero() || r.now.Sub(to.LastSeen) >= window }
 
 // pageOf is the handoff that a line asks an admin to take, nil when it does not.
 func (r *run) pageOf(l line, to who) *thread.Thread {
@@ -71,8 +77,8 @@ func (r *run) isAdmin(to who) bool {
 	return false
 }
 
-// page is the short form of a card: what fits a template, and one button.
-func (r *run) page(th *thread.Thread, to who) *message.TemplateRef {
+// pageTemplate is the short form of a card: what fits a template, and one button.
+func (r *run) pageTemplate(th *thread.Thread, to who) *message.TemplateRef {
 	name := ""
 	if th.ID == r.th.ID {
 		name = r.contactName()
@@ -161,7 +167,12 @@ func (r *run) showHeld(ctx context.Context) (only bool, err error) {
 
 // tellTaken answers a tap on a page whose card is no longer there to be shown.
 func (r *run) tellTaken(ctx context.Context, code string) error {
-	th := pick(r.snap.Handoffs, code)
+	var th *thread.Thread
+	for i := range r.snap.Handoffs {
+		if r.snap.Handoffs[i].Handoff.Code == code {
+			th = &r.snap.Handoffs[i]
+		}
+	}
 	switch {
 	case th != nil && th.Driver == thread.HumanDriving:
 		return r.tellAdmin(ctx, "platform_admin_claimed", map[string]any{"code": code, "name": th.Handoff.AdminName})

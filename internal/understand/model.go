@@ -81,8 +81,8 @@ type IDs struct {
 // Understander reads bursts, asking a model where code is in doubt. It is safe
 // for concurrent use.
 type Understander struct {
-	cfg                     Config
-	intents, slots, phrased *llm.Schema
+	cfg                                Config
+	intents, slots, phrased, returning *llm.Schema
 }
 
 // New returns an Understander.
@@ -98,15 +98,15 @@ func New(cfg Config) (*Understander, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.intents, u.slots, u.phrased = all[0], all[1], all[2]
+	u.intents, u.slots, u.phrased, u.returning = all[0], all[1], all[2], all[3]
 	return u, nil
 }
 
 // Schemas are what models' answers are held against: of the intent, of the
-// slots, of a phrasing.
+// slots, of a phrasing, of a word after a human's.
 func Schemas() ([]*llm.Schema, error) {
 	var out []*llm.Schema
-	for _, name := range []string{"intent_classifier", "slot_extractor", "phrased_text"} {
+	for _, name := range []string{"intent_classifier", "slot_extractor", "phrased_text", "reorientation"} {
 		raw, err := schemas.ReadFile("schema/" + name + ".json")
 		if err != nil {
 			return nil, fmt.Errorf("understand: read schema: %w", err)

@@ -1,6 +1,7 @@
 package understand
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,8 @@ import (
 const maxPhrased = 700
 
 // Shape asks a model to say a draft better: to rephrase a question
-// (llm.ClarificationRephraser) or to answer one from facts (llm.AnswerShaper).
+// (llm.ClarificationRephraser), to answer one from facts (llm.AnswerShaper), or
+// to say that the assistant is back after a human (llm.Reorientation).
 // What it writes must hold every fact word for word, no digits, amounts or
 // links that are in neither the facts nor the draft, and stay short; otherwise
 // the text is empty and the draft is what is said. Its only error is
@@ -31,7 +33,10 @@ func (u *Understander) Shape(ctx context.Context, role llm.Role, facts []string,
 		"assistant_name": belongs.Voice.Assistant, "business_name": belongs.Voice.Business, "language": lang,
 		"house_rules": belongs.Voice.HouseRules, "facts": lines(facts),
 	}
+	schema := u.phrased
 	switch {
+	case role == llm.Reorientation:
+		vars["draft"], schema = draft, u.returning
 	case role == llm.ClarificationRephraser:
 		vars["draft"], vars["attempt"] = draft, strconv.Itoa(max(1, belongs.Attempt))
 	case role == llm.AnswerShaper:
@@ -42,18 +47,19 @@ func (u *Understander) Shape(ctx context.Context, role llm.Role, facts []string,
 	default:
 		return "", "", nil
 	}
-	res, err := u.call(ctx, role, vars, lex.Clean(belongs.Said), u.phrased, belongs)
+	res, err := u.call(ctx, role, vars, lex.Clean(belongs.Said), schema, belongs)
 	if err != nil {
 		return "", "", budget(err)
 	}
 	var out struct {
 		Text       string  `json:"text"`
+		Message    string  `json:"message"`
 		Confidence float64 `json:"confidence"`
 	}
 	if json.Unmarshal(res.JSON, &out) != nil || out.Confidence < Doubt {
 		return "", res.CallID, nil //nolint:nilerr // the draft stands.
 	}
-	text = strings.TrimSpace(out.Text)
+	text = strings.TrimSpace(cmp.Or(out.Text, out.Message))
 	if !faithful(text, facts, draft) {
 		u.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "understand.answer_refused", belongs.attrs(role)...)
 		return "", res.CallID, nil

@@ -148,6 +148,54 @@ func inTongue(swahili bool, sw, en string) string {
 	return en
 }
 
+// returning answers the seam that says the assistant is back: the draft, with
+// every fact the draft does not hold.
+func returning(q question) fields {
+	text := q.tag("draft")
+	for _, f := range q.facts() {
+		if !strings.Contains(text, f) {
+			text += " " + f + "."
+		}
+	}
+	return fields{"reasoning": "The draft holds what was decided.", "message": text, "confidence": 0.92}
+}
+
+var chatLine = regexp.MustCompile(`(?s)<transcript>\s*(.*?)\s*</transcript>`)
+
+// brief answers the summarising seam: the card that was asked for, or the chat
+// translated, which this model only says it has done.
+func brief(q question) fields {
+	chat := ""
+	for _, m := range q.messages {
+		if found := chatLine.FindStringSubmatch(m.text); m.role == "user" && found != nil {
+			chat = found[1]
+		}
+	}
+	sw := strings.HasPrefix(strings.ToLower(q.label(`staff language`)), "sw")
+	last := ""
+	for line := range strings.Lines(chat) {
+		if words, ok := strings.CutPrefix(strings.TrimSpace(line), "▸ "); ok {
+			last = words
+		}
+	}
+	if r := []rune(last); len(r) > 200 {
+		last = string(r[:200]) + "…"
+	}
+	summary := inTongue(sw, "Mteja aliandika: ", "The customer wrote: ") + last
+	f := fields{
+		"trigger": q.label(`trigger`), "language": inTongue(sw, "sw", "en"), "customer_phone_masked": q.label(`customer phone`),
+		"summary_one_line": summary, "why_paged": q.label(`detail`),
+		"suggested_next_action": inTongue(sw, "Soma chat na umjibu.", "Read the chat and answer them."),
+		"agent_draft_to_send": inTongue(strings.HasPrefix(strings.ToLower(q.label(`customer language`)), "sw"),
+			"Samahani kwa usumbufu. Naangalia sasa hivi.", "I am sorry for the trouble. I am looking into it now."),
+		"translation": inTongue(sw, "(kwa Kiswahili)\n", "(in English)\n") + chat,
+	}
+	if q.tag("transcript") == "" && chat == "" { // a summary in free form
+		return prose(q)
+	}
+	return f
+}
+
 // prose answers the seams of free text, and any other, with plain words.
 func prose(q question) fields {
 	sw := q.language() == "sw"

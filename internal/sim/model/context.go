@@ -45,8 +45,10 @@ func (q question) seam() string {
 		return seamSlots
 	case slices.Contains(seams(), q.name):
 		return q.name
-	case has("summary"), has("brief"):
+	case has("summary_one_line"), has("translation"), has("summary"), has("brief"):
 		return seamBrief
+	case has("message"):
+		return seamReturn
 	case has("text") && q.tag("draft") != "":
 		return seamClarify
 	case has("text"):
@@ -170,6 +172,10 @@ func (s *Simulator) think(q question) string {
 		f = clarify(q)
 	case seamShape:
 		f = shape(q)
+	case seamReturn:
+		f = returning(q)
+	case seamBrief:
+		f = brief(q)
 	default:
 		f = prose(q)
 	}
