@@ -93,6 +93,14 @@ type Templater interface {
 	Templates(ctx context.Context, a Account) ([]Template, error)
 }
 
+// Uploader stores a file with the provider, so that it can be sent. It is safe
+// for concurrent use.
+type Uploader interface {
+	// Upload returns the provider's id of the file, for message.Attachment.ID.
+	// Every error is an *Error; uploading twice harms nobody.
+	Upload(ctx context.Context, a Account, m Media, filename string) (attachmentID string, err error)
+}
+
 // Class says what follows from a failed call.
 type Class string
 

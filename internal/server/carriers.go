@@ -11,6 +11,7 @@ import (
 	"github.com/ratiba/ratiba/internal/channel"
 	"github.com/ratiba/ratiba/internal/channel/whatsapp"
 	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/message"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/tenant"
@@ -53,12 +54,36 @@ func (c messageCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.R
 	if err != nil {
 		return failed(err)
 	}
+	if out.Kind == message.Media && row.Origin == outbox.Relay {
+		if out, err = c.passOn(ctx, c.s.account(number), out); err != nil {
+			return failed(err)
+		}
+	}
 	providerID, err := c.s.whatsapp.Send(ctx, c.s.account(number), send.To, out, row.ID)
 	if err != nil {
 		return failed(err)
 	}
 	return outbox.Outcome{Verdict: outbox.Done, ProviderID: providerID}
 }
+
+// passOn makes a file that somebody sent one that can be sent: it is fetched,
+// checked and stored anew. One that cannot be fetched any more is told by its
+// code.
+func (c messageCarrier) passOn(ctx context.Context, a channel.Account, out message.Outbound) (message.Outbound, error) {
+	file, err := c.s.whatsapp.Fetch(ctx, a, out.Attachment.ID)
+	attachment := *out.Attachment
+	if err == nil {
+		attachment.ID, err = c.s.whatsapp.Upload(ctx, a, file, attachment.Filename)
+	}
+	if e, ok := errors.AsType[*channel.Error](err); ok && !e.Retryable() {
+		e.Code = fileLost
+	}
+	out.Attachment = &attachment
+	return out, err
+}
+
+// fileLost is turn.FileLost as the provider counts.
+const fileLost = 131052
 
 // wait says how long a message must wait here: for sends that a takeover's
 // acknowledgement must not overtake, and for WhatsApp's rates.

@@ -175,8 +175,11 @@ func (r *run) sendDraft(ctx context.Context, th *thread.Thread) error {
 func (r *run) giveBack(ctx context.Context, th *thread.Thread, cmd handoff.Command) error {
 	next, h := *th, *th.Handoff
 	next.Handoff = &h
+	var noted []string
 	if len(cmd.Slots) > 0 {
-		if refused, err := r.fill(ctx, &next, cmd.Slots); refused || err != nil {
+		var refused bool
+		var err error
+		if noted, refused, err = r.fill(ctx, &next, cmd.Slots); refused || err != nil {
 			return err
 		}
 	}
@@ -184,6 +187,7 @@ func (r *run) giveBack(ctx context.Context, th *thread.Thread, cmd handoff.Comma
 		if err := r.claimFor(ctx, th, &next); err != nil {
 			return err
 		}
+		r.withdraw = false // no human stays
 	} else {
 		next.Epoch++
 		r.change(&next, th.Version, false)
@@ -202,5 +206,5 @@ func (r *run) giveBack(ctx context.Context, th *thread.Thread, cmd handoff.Comma
 			Dedupe: "resume:" + string(r.turnID),
 		})
 	}
-	return r.tellAbout(ctx, th, graph.Say{Text: "platform_admin_" + string(cmd.Verb), Facts: map[string]any{"told": strings.Join(next.Handoff.Told, ", ")}})
+	return r.tellAbout(ctx, th, graph.Say{Text: "platform_admin_" + string(cmd.Verb), Facts: map[string]any{"told": strings.Join(noted, ", ")}})
 }

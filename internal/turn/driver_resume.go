@@ -34,26 +34,31 @@ func (r *run) mark() {
 }
 
 // fill gives the customer's thread what the admin decided, by the app's own
-// rules. It reports true when it was refused: the admin is told what is wrong
-// and what would be right, and nothing changes.
-func (r *run) fill(ctx context.Context, next *thread.Thread, slots []handoff.Slot) (refused bool, err error) {
+// rules. It returns the values in the admin's language, or reports true when
+// they were refused: the admin is told what is wrong and what would be right, and
+// nothing changes.
+func (r *run) fill(ctx context.Context, next *thread.Thread, slots []handoff.Slot) (noted []string, refused bool, err error) {
 	to, err := r.contactOf(ctx, next)
 	if err != nil {
-		return true, err
+		return nil, true, err
 	}
 	node, state, err := r.b.App.Flow.Upgrade(next.GraphVer, graph.Name(next.Node), next.State)
 	if r.b.App.Fill == nil || err != nil || next.App != r.b.App.Name {
-		return true, r.tellAbout(ctx, next, graph.Say{Text: "platform_admin_no_slots"}) //nolint:nilerr // a state that cannot be read takes no values.
+		return nil, true, r.tellAbout(ctx, next, graph.Say{Text: "platform_admin_no_slots"}) //nolint:nilerr // a state that cannot be read takes no values.
 	}
 	facts := r.facts()
 	facts.Contact = graph.ContactFacts{ID: string(next.ContactID), Name: to.Name, Phone: to.Phone, Payer: to.Payer}
-	filled, wrong := r.b.App.Fill(app.Said{Node: node, State: state, Facts: facts, Now: r.now, Lang: to.Lang}, slots)
+	said := app.Said{Node: node, State: state, Facts: facts, Now: r.now, Lang: r.admin.Language}
+	filled, wrong := r.b.App.Fill(said, slots)
 	if wrong != nil {
-		return true, r.tellAbout(ctx, next, *wrong)
+		return nil, true, r.tellAbout(ctx, next, *wrong)
 	}
+	noted = filled.Told
+	said.Lang = to.Lang
+	filled, _ = r.b.App.Fill(said, slots) // what is right in one language is right in the other
 	next.Node, next.State, next.GraphVer = string(filled.Node), filled.State, r.b.App.Flow.Version()
 	next.Handoff.Told = filled.Told
-	return false, nil
+	return noted, false, nil
 }
 
 // resumeTurn is the one turn after a hand-back: the customer hears that the

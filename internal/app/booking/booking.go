@@ -19,9 +19,12 @@ import (
 	"github.com/ratiba/ratiba/internal/app/booking/tools"
 	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/graph"
+	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/message"
+	"github.com/ratiba/ratiba/internal/money"
 	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/understand"
+	"github.com/ratiba/ratiba/internal/understand/when"
 	"github.com/ratiba/ratiba/internal/wording"
 )
 
@@ -42,6 +45,7 @@ func New(s tools.Stores) (app.App, error) {
 	return app.App{
 		Name: Name, Flow: app.Erase(g, nil), Tools: tools.All(s), Texts: texts,
 		Section: section, Expect: expect(texts), Owns: owns, Close: release,
+		Collected: collected, Fill: fill, AtStake: atStake,
 		Migrations: bookingsql.Migrations(), Merge: bookingsql.Merge, Apply: apply, Check: check,
 		Person: bookingsql.Person(), Erase: bookingsql.Erase,
 	}, nil
@@ -118,6 +122,67 @@ func release(raw json.RawMessage) []graph.Call {
 		return nil
 	}
 	return []graph.Call{{Tool: calendar.ReleaseHold, Args: calendar.ReleaseHoldArgs{BookingID: s.Hold.BookingID}}}
+}
+
+// entered is a thread's state as the flow's steps see it.
+func entered(s app.Said) (graph.In[flow.State], bool) {
+	var state flow.State
+	if json.Unmarshal(s.State, &state) != nil {
+		return graph.In[flow.State]{}, false
+	}
+	return graph.In[flow.State]{Node: s.Node, State: state, Facts: s.Facts, Now: s.Now, Input: graph.Input{Language: s.Lang}}, true
+}
+
+func collected(s app.Said) []handoff.Slot {
+	in, ok := entered(s)
+	if !ok {
+		return nil
+	}
+	var out []handoff.Slot
+	for _, v := range flow.Collected(in) {
+		out = append(out, handoff.Slot{Name: v.Name, Value: v.Text})
+	}
+	return out
+}
+
+// fill reads what a person typed for a booking's slots, times as customers'
+// times are read.
+func fill(s app.Said, slots []handoff.Slot) (app.Filled, *graph.Say) {
+	in, ok := entered(s)
+	if !ok {
+		return app.Filled{}, &graph.Say{Text: "fill.paying"} // never: the caller has read the state
+	}
+	var values []flow.Value
+	for _, slot := range slots {
+		values = append(values, flow.Value{Name: slot.Name, Text: slot.Value})
+	}
+	state, told, wrong := flow.Decide(in, values, func(text string) graph.When {
+		return when.Parse(text, s.Now, s.Facts.Zone, when.Expect{Date: true, Time: true, About: in.State.About()})
+	})
+	if wrong != nil {
+		return app.Filled{}, wrong
+	}
+	raw, err := json.Marshal(state)
+	if err != nil {
+		panic(fmt.Sprintf("booking: the state cannot be encoded: %v", err)) // plain values
+	}
+	return app.Filled{Node: state.At, State: raw, Told: told}, nil
+}
+
+// atStake is the money a refund would be about: the most the thread knows to be
+// paid.
+func atStake(raw json.RawMessage) money.Amount {
+	var s flow.State
+	if json.Unmarshal(raw, &s) != nil {
+		return money.Amount{}
+	}
+	var most money.Amount
+	for _, a := range s.Paid() {
+		if a.Minor > most.Minor {
+			most = a
+		}
+	}
+	return most
 }
 
 func apply(ctx context.Context, tx db.Tx, t *tenant.Tenant, now time.Time) error {

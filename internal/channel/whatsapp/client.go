@@ -65,6 +65,8 @@ var (
 	_ channel.Sender  = (*Client)(nil)
 	_ channel.Marker  = (*Client)(nil)
 	_ channel.Fetcher = (*Client)(nil)
+
+	_ channel.Uploader = (*Client)(nil)
 )
 
 // New returns a client.
@@ -145,8 +147,9 @@ func (c *Client) post(ctx context.Context, a channel.Account, body any) ([]byte,
 	return c.do(req, maxAnswer)
 }
 
-// address returns where a resource of the account lies. Messages lie under the
-// number at Meta and at the root at 360dialog; files at the root of both.
+// address returns where a resource of the account lies. Messages, and files on
+// their way up, lie under the number at Meta and at the root at 360dialog; files
+// that are there at the root of both.
 func (c *Client) address(a channel.Account, resource string) (string, error) {
 	fallback := MetaURL
 	if a.Provider == channel.Dialog360 {
@@ -158,7 +161,7 @@ func (c *Client) address(a channel.Account, resource string) (string, error) {
 	}
 	switch a.Provider {
 	case channel.Meta:
-		if resource == "messages" {
+		if resource == "messages" || resource == uploads {
 			if !plainID.MatchString(a.Number) {
 				return "", defect("the account's number is not a provider's id")
 			}

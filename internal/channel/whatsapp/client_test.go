@@ -30,6 +30,7 @@ type provider struct {
 	calls  int
 	path   string
 	header http.Header
+	raw    []byte
 	body   map[string]any
 	answer http.HandlerFunc
 }
@@ -42,7 +43,7 @@ func newProvider(t *testing.T, cfg whatsapp.Config) *provider {
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
 		p.mu.Lock()
-		p.calls, p.path, p.header, p.body = p.calls+1, r.URL.Path, r.Header, nil
+		p.calls, p.path, p.header, p.raw, p.body = p.calls+1, r.URL.Path, r.Header, raw, nil
 		_ = json.Unmarshal(raw, &p.body)
 		answer := p.answer
 		p.mu.Unlock()

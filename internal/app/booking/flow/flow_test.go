@@ -60,7 +60,7 @@ func TestConversations(t *testing.T) { //nolint:tparallel // the edges are count
 		t.Fatal(err)
 	}
 	for _, key := range texts.Keys() {
-		if !edges.keys[key] {
+		if !edges.keys[key] && !strings.HasPrefix(key, "fill.") { // those are said to admins, by no step
 			t.Errorf("no conversation says %s", key)
 		}
 	}

@@ -189,6 +189,9 @@ func back(i in) out {
 	s := i.State
 	switch {
 	case i.Input.Event != nil && i.Input.Event.Kind == "resume":
+		if next, decided := s.resumed(); decided {
+			return onward(next, next.At)
+		}
 		s.Repeat = true
 	case s.At == "" && i.Input.Event != nil:
 		return rest(i, s, Closed)

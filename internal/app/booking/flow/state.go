@@ -25,6 +25,9 @@ type State struct { //nolint:recvcheck // see above
 	Asked  string     `json:"asked,omitempty"` // the slot last asked for
 	Shown  []Shown    `json:"shown,omitempty"` // what was last there to tap, in order
 	Misses int        `json:"misses,omitempty"`
+	// Decided says that a person of the business filled slots: the thread goes
+	// straight on from where it rests.
+	Decided bool `json:"decided,omitempty"`
 
 	Want   Want           `json:"want"`
 	Offer  *Offer         `json:"offer,omitempty"`
@@ -130,6 +133,21 @@ type Done struct {
 	Paid      money.Amount `json:"paid"`
 	Receipt   string       `json:"receipt,omitempty"`
 	Late      bool         `json:"late,omitempty"` // the thread is about something else
+}
+
+// Paid lists the sums the thread knows to have come in.
+func (s State) Paid() []money.Amount {
+	var out []money.Amount
+	if s.Credit != nil {
+		out = append(out, s.Credit.Paid)
+	}
+	if s.Booking != nil {
+		out = append(out, s.Booking.Paid)
+	}
+	if s.Done != nil {
+		out = append(out, s.Done.Paid)
+	}
+	return out
 }
 
 // Shown is a choice that was there to tap: a text of the catalogue or a title.
