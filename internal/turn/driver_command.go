@@ -30,6 +30,9 @@ func (r *run) command(ctx context.Context, cmd handoff.Command, m message.Inboun
 	if err != nil || th == nil {
 		return err
 	}
+	if th.ContactID == r.snap.Contact.ID {
+		return r.tellAdmin(ctx, "platform_admin_own", nil)
+	}
 	mine, untaken := r.mine(th), th.Driver == thread.Suspended
 	if mine {
 		r.touch(th)

@@ -15,10 +15,12 @@ import (
 )
 
 // maxChats is how many chats an admin chooses from, as many as a list holds;
-// leastDigits how many digits of a phone tell a customer.
+// leastDigits how many digits of a phone tell a customer, dialledDigits how many
+// are a whole number.
 const (
-	maxChats    = 10
-	leastDigits = 3
+	maxChats      = 10
+	leastDigits   = 3
+	dialledDigits = 9
 )
 
 // takeChat is the command that takes a chat over which has no code.
@@ -77,7 +79,10 @@ func (r *run) takeDescribed(ctx context.Context, cmd handoff.Command) error {
 	words := strings.IndexFunc(cmd.Whom, unicode.IsLetter) >= 0
 	switch {
 	case !words && len(digits) >= leastDigits:
-		q.Digits = strings.TrimLeft(digits, "0")
+		q.Digits = digits
+		if len(digits) >= dialledDigits {
+			q.Digits = strings.TrimLeft(digits, "0") // as it is dialled at home
+		}
 	case words:
 		q.Name = strings.Map(func(c rune) rune {
 			if c == '%' || c == '_' {

@@ -82,6 +82,7 @@ type world struct {
 	reader *reader
 	// refuse is how many more grabs are refused.
 	refuse int
+	models bool // that brief and translate
 	seq    int
 	log    *bytes.Buffer
 }
@@ -97,10 +98,6 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := turn.Texts()
-	if err != nil {
-		t.Fatal(err)
-	}
 	w := &world{
 		T: t, Turns: store.Turns{Tenant: rows, Admins: []string{wangu, otis}}, clock: clock.NewFixed(noon), reader: &reader{}, log: &bytes.Buffer{},
 	}
@@ -109,10 +106,7 @@ func newWorld(t *testing.T) *world {
 			t.Fatal(err)
 		}
 	}
-	w.engine = turn.New(turn.Config{
-		Understander: w.reader, Texts: texts, Payments: store.Payments{}, Clock: w.clock, Real: w.clock,
-		Logger: slog.New(slog.NewJSONHandler(w.log, nil)), Typing: func(turn.Business, string, string) {},
-	})
+	w.engineWith(w.reader)
 	w.b, err = turn.NewBusiness(&tenant.Tenant{
 		ID: "01TENANT", Slug: "spa", Name: "The Spa", Assistant: "Savannah", Locale: "en", Country: "KE", TimeZone: "Africa/Nairobi",
 		Numbers: []tenant.Number{{ID: "100"}, {ID: "200"}}, Thresholds: tenant.BaseThresholds("spa"),
@@ -122,6 +116,19 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// engineWith has another understanding, or models, from now on.
+func (w *world) engineWith(u turn.Understander) {
+	w.Helper()
+	texts, err := turn.Texts()
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.engine = turn.New(turn.Config{
+		Understander: u, Texts: texts, Payments: store.Payments{}, Clock: w.clock, Real: w.clock,
+		Logger: slog.New(slog.NewJSONHandler(w.log, nil)), Typing: func(turn.Business, string, string) {}, Models: w.models,
+	})
 }
 
 func (w *world) tools() *tool.Registry {
