@@ -91,13 +91,14 @@ func (r *run) takeDescribed(ctx context.Context, cmd handoff.Command) error {
 			return unicode.ToLower(c)
 		}, cmd.Whom)
 	}
-	if q.Digits == "" && q.Name == "" {
-		return r.tellAdmin(ctx, "platform_admin_nobody", map[string]any{"whom": cmd.Whom})
+	var chats []Chat
+	if q.Digits != "" || q.Name != "" {
+		var err error
+		if chats, err = r.chats(ctx, q); err != nil {
+			return err
+		}
 	}
-	chats, err := r.chats(ctx, q)
 	switch {
-	case err != nil:
-		return err
 	case len(chats) == 0 && cmd.Code != "":
 		return r.tellAdmin(ctx, "platform_admin_no_code", map[string]any{"code": cmd.Code, "open": r.openCodes()})
 	case len(chats) == 0:

@@ -515,7 +515,6 @@ func TestAnAdminWhoIsACustomerAsWell(t *testing.T) {
 	w.say(wangu, "/help")
 	w.hears(wangu, "these are the commands")
 	w.want("0", "SELECT COUNT(*) FROM transcript WHERE body ->> 'text' LIKE '/%'")
-	w.replays()
 }
 
 // quote writes a message under one that a phone received.
