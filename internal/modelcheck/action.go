@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/thread"
 )
@@ -21,6 +20,7 @@ const (
 	Tap                 // the yes of the last question that was shown
 	Command             // an admin's: Who, and Arg is the verb
 	Relay               // an admin writes something that is no command
+	Brief               // a model's briefing arrives, with a draft
 	Paid                // the provider reports success of prompt Arg
 	Unpaid              // and failure
 	Again               // and its last word once more
@@ -53,10 +53,22 @@ var words = [...]string{ //nolint:gochecknoglobals // constant texts.
 	book: "Massage tomorrow at 10am", chat: "hello", yes: "yes", human: "let me talk to a person", stop: "cancel",
 }
 
-var verbs = [...]handoff.Verb{handoff.Take, handoff.Done, handoff.End, handoff.Dismiss} //nolint:gochecknoglobals // constant.
+// What an admin types. The last takes a chat over that nobody waits in.
+const (
+	take = iota
+	handBack
+	closeChat
+	dismiss
+	sendDraft
+	pull
+)
+
+var commands = [...]string{ //nolint:gochecknoglobals // constant texts.
+	take: "/take", handBack: "/done", closeChat: "/end", dismiss: "/dismiss", sendDraft: "/send", pull: "/take 001",
+}
 
 var kindNames = [...]string{ //nolint:gochecknoglobals // constant names.
-	"says", "burst", "taps yes", "command", "relay", "paid", "unpaid", "callback again", "clock", "wait", "crash",
+	"says", "burst", "taps yes", "command", "relay", "briefing", "paid", "unpaid", "callback again", "clock", "wait", "crash",
 	"turn", "load", "commit", "send begins", "prompt reaches the phone", "send settles", "answer lost", "prompt refused", "query says paid",
 }
 
@@ -76,12 +88,12 @@ func (a Action) String() string {
 	case Burst:
 		return fmt.Sprintf("customer says %q and %q", words[chat], words[a.Arg])
 	case Command:
-		return fmt.Sprintf("admin %s: /%s", parties[a.Who], verbs[a.Arg])
+		return fmt.Sprintf("admin %s: %s", parties[a.Who], commands[a.Arg])
 	case Relay, Turn, Load:
 		return kindNames[a.Kind] + " of " + parties[a.Who]
 	case Commit, Push, Settle, Lose, Reject, Succeed, Paid, Unpaid:
 		return fmt.Sprintf("%s (%d)", kindNames[a.Kind], a.Arg)
-	case Tap, Again, Clock, Wait, Crash, Send, kinds:
+	case Tap, Brief, Again, Clock, Wait, Crash, Send, kinds:
 	}
 	return kindNames[a.Kind]
 }
@@ -92,6 +104,7 @@ type Budget struct {
 	Messages int // of the customer, bursts and taps among them
 	Commands int // of the admins
 	Relays   int // words of theirs that are no command
+	Briefs   int // briefings of a model's, which bring a draft
 	Callback int // successes and failures; repetitions change nothing and are free
 	Clock    int // timers that fall due
 	Wait     int // leases and sends that run out
@@ -107,6 +120,8 @@ func (b *Budget) spend(a Action) *int {
 		return &b.Messages
 	case Command:
 		return &b.Commands
+	case Brief:
+		return &b.Briefs
 	case Relay:
 		return &b.Relays
 	case Paid, Unpaid:
@@ -207,25 +222,37 @@ func (s *state) admins(add func(k Kind, who, arg int)) {
 		last = partyB // the admins are alike: whoever acts first is called A
 	}
 	for who := partyA; who <= last; who++ {
-		for v, verb := range verbs {
-			if s.sensible(handed, who, verb) {
-				add(Command, who, v)
+		for command := range commands {
+			if s.sensible(handed, who, command) {
+				add(Command, who, command)
 			}
 		}
 	}
 	if len(handed) > 0 && handed[0].Driver == thread.HumanDriving {
 		add(Relay, s.partyOf(handed[0].Handoff.AdminPhone), 0)
 	}
+	if len(handed) > 0 && handed[0].Handoff.Draft == "" && len(handed[0].Handoff.Briefs) == 0 {
+		add(Brief, partyCustomer, 0)
+	}
 }
 
 // sensible leaves out commands that can only be answered with "nothing waits".
 // A command may be on its way while another changes the thread, so it is
 // enough that it makes sense now.
-func (s *state) sensible(handed []thread.Thread, who int, verb handoff.Verb) bool {
+func (s *state) sensible(handed []thread.Thread, who, command int) bool {
+	if command == pull {
+		th := s.mem.open(s.key(partyCustomer))
+		return th != nil && (th.Driver == thread.AgentDriving || th.Driver == thread.Resumed)
+	}
 	return slices.ContainsFunc(handed, func(th thread.Thread) bool {
 		mine := th.Driver == thread.HumanDriving && th.Handoff.AdminPhone == phone(who)
-		if verb == handoff.Take || verb == handoff.Dismiss {
+		switch command {
+		case take, handBack:
 			return th.Driver == thread.Suspended || mine
+		case dismiss:
+			return th.Driver == thread.Suspended
+		case sendDraft:
+			return th.Handoff.Draft != "" && (th.Driver == thread.Suspended || mine)
 		}
 		return mine
 	})

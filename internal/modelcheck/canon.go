@@ -210,7 +210,16 @@ func (c *canon) thread(th *thread.Thread) {
 	}
 	c.text(th.State)
 	if h := th.Handoff; h != nil {
-		c.str(h.Signal, h.AdminPhone)
+		c.str(h.Signal, h.AdminPhone, h.Draft)
+		c.flag(h.CallBack, len(h.Briefs) > 0)
+		c.num(len(h.Engaged), len(h.Asked))
+		if th.Driver == thread.Suspended {
+			c.at(h.Since)
+		}
+		for _, t := range h.Timers {
+			c.str(t.Name)
+			c.text(t.Data)
+		}
 		for _, raw := range h.Missed {
 			c.text(raw)
 		}

@@ -25,7 +25,7 @@ func depth() int {
 // budget lets n things happen from outside.
 func budget(n int) modelcheck.Budget {
 	return modelcheck.Budget{
-		Outside: n, Messages: n, Commands: n, Relays: 1, Callback: 2, Clock: n, Wait: 1, Crash: 1, Loads: 1, Trouble: 1,
+		Outside: n, Messages: n, Commands: n, Relays: 1, Briefs: 1, Callback: 2, Clock: n, Wait: 1, Crash: 1, Loads: 1, Trouble: 1,
 	}
 }
 

@@ -97,9 +97,15 @@ func (s *state) threads() error {
 			if th.Handoff == nil {
 				return breach("P5", "a suspended thread has no handoff")
 			}
+			if !th.Handoff.CallBack && !s.mem.clocked(th.ID, "escalation") {
+				return breach("P11", "a customer waits for a person, and no clock runs")
+			}
 		case thread.HumanDriving:
 			if th.Handoff == nil || th.Handoff.AdminPhone == "" {
 				return breach("P5", "a human drives, and nobody knows who")
+			}
+			if !s.mem.clocked(th.ID, "silent") && !s.mem.clocked(th.ID, "lapse") {
+				return breach("P11", "a human drives, and may hold the customer for ever")
 			}
 		case thread.Resumed:
 			if !s.waits(func(e *mailbox.Event) bool { return e.Kind == mailbox.Resume && e.Scope == th.ID }) {

@@ -23,6 +23,8 @@ type rows interface {
 	turn.Store
 	outbox.Store
 	attempts
+	// Post stores an event in a mailbox once.
+	Post(ctx context.Context, key ids.MailboxKey, e mailbox.Event, dedupe string, now time.Time) (fresh bool, err error)
 	// Receive stores a message once and reports whether it was new.
 	Receive(ctx context.Context, m message.Inbound, now time.Time) (fresh bool, err error)
 	ClaimMailboxes(ctx context.Context, now, real time.Time, limit int) ([]mailbox.Claim, time.Time, error)
@@ -164,6 +166,11 @@ func (m *memory) post(key ids.MailboxKey, it mailbox.Item, dedupe string, now ti
 	m.inbox = append(m.inbox, &letter{box: key, dedupe: dedupe, item: it})
 	m.wakeUp(key, now)
 	return true
+}
+
+// Post implements rows.
+func (m *memory) Post(_ context.Context, key ids.MailboxKey, e mailbox.Event, dedupe string, now time.Time) (bool, error) {
+	return m.post(key, mailbox.Item{Event: &e}, dedupe, now), nil
 }
 
 // Receive implements rows.
@@ -323,4 +330,9 @@ func (m *memory) waiting(key ids.MailboxKey) []mailbox.Item {
 		out = append(out, l.item)
 	}
 	return append(out, timers...)
+}
+
+// clocked reports whether a timer of a thread's handoff is set.
+func (m *memory) clocked(th ids.ThreadID, name string) bool {
+	return slices.ContainsFunc(m.timers, func(a alarm) bool { return a.scope == th && a.name == "handoff_"+name })
 }

@@ -52,7 +52,7 @@ type walker struct {
 
 func (w *walker) to(ctx context.Context, start string) {
 	says := func(text uint8) Action { return Action{Kind: Says, Arg: text} }
-	take := Action{Kind: Command, Who: partyA}
+	takes := Action{Kind: Command, Who: partyA, Arg: take}
 	lapse := func() {
 		for w.err == nil && !w.resting(string(flow.HoldExpired)) {
 			w.do(ctx, Action{Kind: Clock})
@@ -67,14 +67,14 @@ func (w *walker) to(ctx context.Context, start string) {
 	case Paged:
 		w.do(ctx, says(book), Action{Kind: Tap}, says(human))
 	case Driven:
-		w.do(ctx, says(book), Action{Kind: Tap}, says(human), take)
+		w.do(ctx, says(book), Action{Kind: Tap}, says(human), takes)
 	case Lapsed:
 		w.do(ctx, says(book), Action{Kind: Tap})
 		lapse()
 	case Taken, Late:
 		w.do(ctx, says(book), Action{Kind: Tap})
 		lapse()
-		w.do(ctx, says(human), take)
+		w.do(ctx, says(human), takes)
 		if start == Late {
 			w.do(ctx, Action{Kind: Paid})
 		}
@@ -125,6 +125,6 @@ func (w *walker) step(ctx context.Context, a Action) {
 func unbounded() Budget {
 	const many = 1000
 	return Budget{
-		Outside: many, Messages: many, Commands: many, Relays: many, Callback: many, Clock: many, Wait: many, Crash: many, Loads: many, Trouble: many,
+		Outside: many, Messages: many, Commands: many, Relays: many, Briefs: many, Callback: many, Clock: many, Wait: many, Crash: many, Loads: many, Trouble: many,
 	}
 }

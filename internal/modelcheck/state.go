@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ratiba/ratiba/internal/contact"
+	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/mailbox"
 	"github.com/ratiba/ratiba/internal/message"
@@ -117,7 +118,9 @@ func (s *state) apply(ctx context.Context, a Action) error {
 	case Tap:
 		return s.receive(ctx, partyCustomer, "Yes", s.seen)
 	case Command:
-		return s.receive(ctx, int(a.Who), "/"+string(verbs[a.Arg]), "")
+		return s.receive(ctx, int(a.Who), commands[a.Arg], "")
+	case Brief:
+		return s.brief(ctx)
 	case Relay:
 		return s.receive(ctx, int(a.Who), "I will see to it.", "")
 	case Paid, Unpaid, Again:
@@ -182,6 +185,20 @@ func (s *state) receive(ctx context.Context, who int, text, choice string) error
 		}
 	}
 	return nil
+}
+
+// brief delivers what a model made of the chat.
+func (s *state) brief(ctx context.Context) error {
+	snap, err := s.db.Load(ctx, s.key(partyCustomer))
+	if err != nil || snap.Thread == nil || snap.Thread.Handoff == nil {
+		return err
+	}
+	th, h := snap.Thread, snap.Thread.Handoff
+	_, err = s.db.Post(ctx, s.key(partyCustomer), mailbox.Event{
+		Kind: mailbox.Briefed, Name: h.Code, Scope: th.ID,
+		Data: encode(handoff.Brief{Trigger: h.Signal, Language: "en", Phone: "***", Summary: "s", Why: "w", Next: "n", Draft: "One moment, please."}),
+	}, "brief:"+h.Code, s.now)
+	return err
 }
 
 // callback delivers the provider's word on a prompt.
