@@ -102,10 +102,10 @@ func NewSummarizer(model Model, prompts *prompt.Set) (*Summarizer, error) {
 
 // Bounds of what a model is shown and may write, in runes and tokens.
 const (
-	maxShown       = 8000
-	maxSentence    = 600
-	maxDraft       = 1000
-	translateToken = 4000
+	maxShown        = 8000
+	maxSentence     = 600
+	maxDraft        = 1000
+	translateTokens = 4000
 )
 
 // errUnknownSignal is a signal of an app's own, for which the card has no name.
@@ -132,16 +132,16 @@ func (s *Summarizer) Brief(ctx context.Context, c Chat) (Brief, error) {
 		return nil
 	}
 	var b Brief
-	err := s.call(ctx, c, "handoff_summarizer", s.briefing, map[string]string{
+	err := s.call(ctx, c, question{name: "handoff_summarizer", schema: s.briefing, vars: map[string]string{
 		"business_name": c.Business, "trigger": c.Signal, "detail": c.Detail, "language": c.Language, "customer_language": c.Customer,
 		"phone": c.Phone, "collected": strings.Join(collected, "\n"), "transcript": newest(c.Transcript),
-	}, 0, func(answer json.RawMessage) error {
+	}, read: func(answer json.RawMessage) error {
 		b = Brief{}
 		if err := json.Unmarshal(answer, &b); err != nil {
 			return err
 		}
 		return right(b)
-	}, &b)
+	}})
 	b.Collected = c.Collected
 	return b, err
 }
@@ -151,9 +151,9 @@ func (s *Summarizer) Translate(ctx context.Context, c Chat) (string, error) {
 	var out struct {
 		Translation string `json:"translation"`
 	}
-	err := s.call(ctx, c, "handoff_translation", s.translation, map[string]string{
+	err := s.call(ctx, c, question{name: "handoff_translation", schema: s.translation, vars: map[string]string{
 		"language": c.Language, "transcript": newest(c.Transcript),
-	}, translateToken, func(answer json.RawMessage) error {
+	}, tokens: translateTokens, read: func(answer json.RawMessage) error {
 		if err := json.Unmarshal(answer, &out); err != nil {
 			return err
 		}
@@ -161,26 +161,35 @@ func (s *Summarizer) Translate(ctx context.Context, c Chat) (string, error) {
 			return errors.New("the translation is empty")
 		}
 		return nil
-	}, &out)
+	}})
 	return strings.TrimSpace(out.Translation), err
 }
 
-func (s *Summarizer) call(ctx context.Context, c Chat, name string, schema *llm.Schema, vars map[string]string, tokens int, check func(json.RawMessage) error, into any) error {
-	p, err := s.prompts.Render(name, vars)
+// question is one call of a model.
+type question struct {
+	name   string // of the prompt
+	schema *llm.Schema
+	vars   map[string]string
+	tokens int                         // of the answer, 0 for what the role says
+	read   func(json.RawMessage) error // takes an answer, or says what is wrong with it
+}
+
+func (s *Summarizer) call(ctx context.Context, c Chat, q question) error {
+	p, err := s.prompts.Render(q.name, q.vars)
 	if err != nil {
 		return err
 	}
 	res, err := s.model.Call(ctx, llm.Request{
 		Role: llm.HandoffSummarizer, Tenant: c.Tenant, Thread: c.Thread, Turn: c.Turn, Account: llm.AccountOperations,
-		PromptVersion: p.Version, System: p.System, Messages: p.Messages, Schema: schema, Check: check, MaxTokens: tokens,
+		PromptVersion: p.Version, System: p.System, Messages: p.Messages, Schema: q.schema, Check: q.read, MaxTokens: q.tokens,
 	})
+	if err == nil {
+		err = q.read(res.JSON) // one that was answered before is held to the same
+	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", q.name, err)
 	}
-	if err := check(res.JSON); err != nil { // one that was answered before is held to the same
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return json.Unmarshal(res.JSON, into)
+	return nil
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

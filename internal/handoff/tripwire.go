@@ -9,6 +9,8 @@ import (
 )
 
 // emergencies are words of somebody in danger.
+//
+//nolint:gochecknoglobals // constant phrases.
 var emergencies = lex.CompileAll(`
 	cant|cannot|couldnt|not|difficulty|trouble breathe|breathing
 	bleeding heavily|badly|lot|nonstop
@@ -31,13 +33,15 @@ var emergencies = lex.CompileAll(`
 	anatokwa|natoka|anatoka|natokwa na? damu nyingi|sana
 	damu nyingi|haiachi|haikomi
 	kuna|umewaka|unawaka moto
-	moto unawaka|umewaka|mkubwa
 	ni|hii|kuna dharura
+	moto unawaka|umewaka|mkubwa
 	ita|itieni|tuma|leteni ambulensi|ambulance
 	nataka|natamani kufa|kujiua
 	maumivu ya kifua`)
 
 // legal are words of somebody who goes, or threatens to go, to the law.
+//
+//nolint:gochecknoglobals // constant phrases.
 var legal = lex.CompileAll(`
 	my|our lawyer|lawyers|advocate|advocates|attorney will|is|are|shall|wants|to|contact|write|call
 	hear|hearing from my|our lawyer|lawyers|advocate|advocates|attorney
@@ -58,6 +62,8 @@ var legal = lex.CompileAll(`
 
 // medical are words of somebody whom a visit has hurt. A pain that somebody
 // comes with is what many visits are for.
+//
+//nolint:gochecknoglobals // constant phrases.
 var medical = lex.CompileAll(strings.NewReplacer(
 	"HARM", "rash|rashes|reaction|infection|burn|burns|blister|blisters|wound|wounds|swelling|bruise|bruises|injury",
 	"HOW", "bad|terrible|serious|allergic|skin|red|some|severe",
@@ -80,6 +86,8 @@ var medical = lex.CompileAll(strings.NewReplacer(
 	maumivu|uchungu tangu|baada ya|ile? massage|masaji|matibabu|huduma|ziara`))
 
 // refunds are words of somebody who wants money back.
+//
+//nolint:gochecknoglobals // constant phrases.
 var refunds = lex.CompileAll(`
 	want|need|demand|expect|require|give|get|getting|request|requesting|asking|ask|claim|like|for|my|our|a|me|full|process|when|where refund|refunds|reimbursement
 	refund|reimburse me|my|us|the|our
@@ -95,6 +103,8 @@ var refunds = lex.CompileAll(`
 	nataka|naomba|nadai refund`)
 
 // asksAbout are words that make talk of refunds a question about the rules.
+//
+//nolint:gochecknoglobals // constant phrases.
 var asksAbout = lex.CompileAll(`
 	refund|refunds policy|policies|rules|terms
 	policy|rules on|about|for refund|refunds

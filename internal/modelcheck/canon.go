@@ -209,23 +209,8 @@ func (c *canon) thread(th *thread.Thread) {
 		return
 	}
 	c.text(th.State)
-	if h := th.Handoff; h != nil {
-		c.str(h.Signal, h.AdminPhone, h.Draft)
-		c.flag(h.CallBack, len(h.Briefs) > 0)
-		c.num(len(h.Engaged), len(h.Asked))
-		if th.Driver == thread.Suspended {
-			c.at(h.Since)
-		}
-		for _, t := range h.Timers {
-			c.str(t.Name)
-			c.text(t.Data)
-		}
-		for _, raw := range h.Missed {
-			c.text(raw)
-		}
-		for _, a := range c.s.mem.attempts {
-			c.flag(a.SettledAt.Before(h.Since))
-		}
+	if th.Handoff != nil {
+		c.handoff(th.Handoff, th.Driver)
 	}
 	if p := th.Pending; p != nil {
 		c.name(p.Nonce)
@@ -242,6 +227,25 @@ func (c *canon) thread(th *thread.Thread) {
 				c.flag(l.item.ReceivedAt.Before(asked))
 			}
 		}
+	}
+}
+
+func (c *canon) handoff(h *thread.Handoff, driver thread.Driver) {
+	c.str(h.Signal, h.AdminPhone, h.Draft)
+	c.flag(h.CallBack, len(h.Briefs) > 0)
+	c.num(len(h.Engaged), len(h.Asked))
+	if driver == thread.Suspended {
+		c.at(h.Since)
+	}
+	for _, t := range h.Timers {
+		c.str(t.Name)
+		c.text(t.Data)
+	}
+	for _, raw := range h.Missed {
+		c.text(raw)
+	}
+	for _, a := range c.s.mem.attempts {
+		c.flag(a.SettledAt.Before(h.Since))
 	}
 }
 

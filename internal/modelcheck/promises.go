@@ -91,30 +91,39 @@ func (s *state) threads() error {
 			continue
 		}
 		open++
-		switch th.Driver {
-		case thread.AgentDriving:
-		case thread.Suspended:
-			if th.Handoff == nil {
-				return breach("P5", "a suspended thread has no handoff")
-			}
-			if !th.Handoff.CallBack && !s.mem.clocked(th.ID, "escalation") {
-				return breach("P11", "a customer waits for a person, and no clock runs")
-			}
-		case thread.HumanDriving:
-			if th.Handoff == nil || th.Handoff.AdminPhone == "" {
-				return breach("P5", "a human drives, and nobody knows who")
-			}
-			if !s.mem.clocked(th.ID, "silent") && !s.mem.clocked(th.ID, "lapse") {
-				return breach("P11", "a human drives, and may hold the customer for ever")
-			}
-		case thread.Resumed:
-			if !s.waits(func(e *mailbox.Event) bool { return e.Kind == mailbox.Resume && e.Scope == th.ID }) {
-				return breach("P5", "a thread was handed back, and nothing will resume it")
-			}
+		if err := s.driver(th); err != nil {
+			return err
 		}
 	}
 	if open > 1 {
 		return breach("P3", "%d threads are open", open)
+	}
+	return nil
+}
+
+// driver: whoever speaks is known, and time goes on for who waits.
+func (s *state) driver(th *thread.Thread) error {
+	h := th.Handoff
+	switch th.Driver {
+	case thread.AgentDriving:
+	case thread.Suspended:
+		if h == nil {
+			return breach("P5", "a suspended thread has no handoff")
+		}
+		if !h.CallBack && !s.mem.clocked(th.ID, "escalation") {
+			return breach("P11", "a customer waits for a person, and no clock runs")
+		}
+	case thread.HumanDriving:
+		if h == nil || h.AdminPhone == "" {
+			return breach("P5", "a human drives, and nobody knows who")
+		}
+		if !s.mem.clocked(th.ID, "silent") && !s.mem.clocked(th.ID, "lapse") {
+			return breach("P11", "a human drives, and may hold the customer for ever")
+		}
+	case thread.Resumed:
+		if !s.waits(func(e *mailbox.Event) bool { return e.Kind == mailbox.Resume && e.Scope == th.ID }) {
+			return breach("P5", "a thread was handed back, and nothing will resume it")
+		}
 	}
 	return nil
 }

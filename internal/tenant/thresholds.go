@@ -126,7 +126,7 @@ func (t *Thresholds) UnmarshalJSON(raw []byte) error {
 }
 
 // Check names every threshold with a value that cannot be.
-func (t Thresholds) Check() error {
+func (t *Thresholds) Check() error {
 	var faults []error
 	known := t.fields()
 	for _, key := range slices.Sorted(maps.Keys(known)) {

@@ -111,7 +111,8 @@ func (r *run) remind(ctx context.Context) error {
 		}
 	}
 	r.after(func() { r.log(ctx, slogInfo, "handoff.reminded") })
-	next := h.Since.Add((r.now.Sub(h.Since)/every + 1) * every)
+	passed := r.now.Sub(h.Since)
+	next := r.now.Add(every - passed%every)
 	r.timers = append(r.timers, TimerRow{Mailbox: r.th.Mailbox, Scope: r.th.ID, Name: clockReminder, At: next})
 	return nil
 }
@@ -158,7 +159,8 @@ func (r *run) askSilent(ctx context.Context) error {
 		Text:  "platform_silent",
 		Facts: map[string]any{"admin": admin.Name, "code": h.Code, "name": r.contactName()},
 		Choices: []graph.Choice{
-			{ID: "/done " + h.Code, Text: "platform_button_done"}, {ID: "/end " + h.Code, Text: "platform_button_end"},
+			{ID: "/done " + h.Code, Text: "platform_button_done"},
+			{ID: "/end " + h.Code, Text: "platform_button_end"},
 			{ID: "/take " + h.Code, Text: "platform_button_keep"},
 		},
 	})

@@ -3,7 +3,6 @@ package turn
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -44,7 +43,7 @@ func (r *run) fill(ctx context.Context, next *thread.Thread, slots []handoff.Slo
 	}
 	node, state, err := r.b.App.Flow.Upgrade(next.GraphVer, graph.Name(next.Node), next.State)
 	if r.b.App.Fill == nil || err != nil || next.App != r.b.App.Name {
-		return nil, true, r.tellAbout(ctx, next, graph.Say{Text: "platform_admin_no_slots"}) //nolint:nilerr // a state that cannot be read takes no values.
+		return nil, true, r.tellAbout(ctx, next, graph.Say{Text: "platform_admin_no_slots"})
 	}
 	facts := r.facts()
 	facts.Contact = graph.ContactFacts{ID: string(next.ContactID), Name: to.Name, Phone: to.Phone, Payer: to.Payer}
@@ -122,21 +121,26 @@ func (r *run) reorient(ctx context.Context, told []string) error {
 	if err != nil {
 		return err
 	}
+	text = r.returning(ctx, told, text, to.Lang)
+	r.raw(to, outbox.Agent, message.Outbound{Kind: message.Text, Text: text})
+	return nil
+}
+
+// returning has a model say the draft in its own words. Without money for one the
+// draft stands: it costs nothing, and a greeting needs no person.
+func (r *run) returning(ctx context.Context, told []string, draft, lang string) string {
 	if r.replay != nil {
-		text = r.rephrase(text)
-	} else {
-		words, call, err := r.e.cfg.Understander.Shape(ctx, llm.Reorientation, told, text, to.Lang, r.origin(r.expect()))
+		return r.rephrase(draft)
+	}
+	words, call, err := r.e.cfg.Understander.Shape(ctx, llm.Reorientation, told, draft, lang, r.origin(r.expect()))
 		if call != "" {
 			r.calls = append(r.calls, call)
 		}
-		if errors.Is(err, llm.ErrBudget) {
-			words = "" // the template costs nothing, and a greeting needs no person
+	if err != nil {
+		words = ""
 		}
 		r.phrases = append(r.phrases, words)
-		text = cmp.Or(words, text)
-	}
-	r.raw(to, outbox.Agent, message.Outbound{Kind: message.Text, Text: text})
-	return nil
+	return cmp.Or(words, draft)
 }
 
 // laterTurn keeps a timer of the graph that fell due while a human is there: the

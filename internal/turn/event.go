@@ -106,7 +106,7 @@ func (r *run) paymentUnderHuman(ctx context.Context, told payment.Settled, raw j
 	r.th.Handoff.Missed = append(r.th.Handoff.Missed, raw)
 	for _, to := range r.engagedWith() {
 		if err := r.sayTo(ctx, to, outbox.Payment, graph.Say{Text: "platform_payment_in_handoff", Facts: map[string]any{
-			"code": r.th.Handoff.Code, "outcome": string(told.Kind), "receipt": told.Receipt, "amount": told.Amount,
+			"code": r.th.Handoff.Code, "outcome": string(told.Kind), "mismatch": told.Mismatch, "receipt": told.Receipt, "amount": told.Amount,
 			"name": r.contactName(), "phone": handoff.MaskPhone(r.snap.Contact.Phone()), "reference": r.settling.attempt.Reference,
 		}}); err != nil {
 			return err

@@ -56,7 +56,8 @@ const (
 	TopicOther    = "other"
 )
 
-// Roles lists what understanding asks models for.
+// Roles lists what understanding cannot do without where it has models at all.
+// llm.Reorientation is not among them: its template says as much.
 func Roles() []llm.Role {
 	return []llm.Role{llm.IntentClassifier, llm.SlotExtractor, llm.ClarificationRephraser, llm.AnswerShaper}
 }

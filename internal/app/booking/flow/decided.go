@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -89,9 +90,7 @@ type decision struct {
 func (d *decision) wrong(key string, f facts) *graph.Say {
 	example := d.now.AddDate(0, 0, 1).Format("02/01") + " 15:00"
 	all := facts{"Example": example}
-	for k, v := range f {
-		all[k] = v
-	}
+	maps.Copy(all, f)
 	s := say(d.in, key, all)
 	return &s
 }
@@ -198,7 +197,7 @@ func (d *decision) fits() *graph.Say {
 	w := d.s.Want.When
 	day, err := calendar.ParseDate(w.Date)
 	if err != nil {
-		return nil //nolint:nilerr // no day was decided.
+		return nil
 	}
 	f := facts{"Date": d.now}
 	if at, ok := d.at(w.Date, "12:00"); ok {
