@@ -21,13 +21,14 @@ type admin struct {
 
 // adminWords are how the product answers an admin's commands, in both
 // languages; the group is a chat's code.
-type adminWords struct{ taken, back, refused *regexp.Regexp }
+type adminWords struct{ card, taken, back, refused *regexp.Regexp }
 
 func newAdminWords() adminWords {
 	return adminWords{
+		card:    regexp.MustCompile(`needs a person|anahitaji mtu`), // a briefing and a reminder offer the same again
 		taken:   regexp.MustCompile(`(?:you have|sasa unayo) #(\w\w)\b`),
 		back:    regexp.MustCompile(`(?:The assistant has|Msaidizi amechukua tena) #(\w\w)\b`),
-		refused: regexp.MustCompile(`^#(\w\w) (?:is claimed|imechukuliwa)|/help|/msaada`),
+		refused: regexp.MustCompile(`^#(\w\w) (?:is claimed|imechukuliwa)|/help|/msaada|has the code #|yenye kodi #|goes to #|kinaenda kwa #`),
 	}
 }
 
@@ -58,7 +59,7 @@ func (a *admin) run(ctx context.Context) {
 func (a *admin) hears(ctx context.Context, h heard) error {
 	taken, back := a.words.taken.FindStringSubmatch(h.Text), a.words.back.FindStringSubmatch(h.Text)
 	switch {
-	case takeButton(h) != nil:
+	case takeButton(h) != nil && a.words.card.MatchString(h.Text):
 		a.cards = append(a.cards, h)
 	case taken != nil:
 		a.waiting = ""
