@@ -73,7 +73,7 @@ func TestAHumanHandsBackWithWhatWasAgreed(t *testing.T) {
 	mustSay(t, admin.say("/done when=31/02"), "no day like", "31/02")
 	mustSay(t, admin.say("/done service=massage 90 min when=tomorrow 3pm name=Mary Wambui"), "Noted: Massage 90 min", "3:00 pm")
 	h := p.hear()
-	mustSay(t, h, "tena hapa", "Massage 90", "saa tisa mchana", "Mary Wambui")
+	mustSay(t, h, "tena hapa", "Masaji dakika 90", "saa tisa mchana", "Mary Wambui")
 	if !strings.Contains(h.Text, "KES") || len(h.choices()) == 0 {
 		t.Errorf("the booking does not go on: %q %v", h.Text, h.choices())
 	}

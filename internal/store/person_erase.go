@@ -279,6 +279,10 @@ func (e *eraser) inbox(c ids.ContactID) {
 		e.err = err
 		return
 	}
+	// A translation of theirs waits, or waited, in an admin's mailbox.
+	e.do("inbox", `UPDATE inbox SET payload = $2, done_at = COALESCE(done_at, $3)
+		WHERE kind = 'event' AND mailbox_key <> 'contact:' || CAST($1 AS TEXT) AND (payload -> 'event') ->> 'scope' IN `+theirThreads,
+		string(c), erased(map[string]any{"event": struct{}{}}), db.At(e.now))
 	for _, r := range rows {
 		if r.kind == "message" {
 			r.dedupe = erasedKey(r.dedupe)

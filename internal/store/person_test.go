@@ -11,6 +11,8 @@ import (
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/db/dbtest"
 	"github.com/ratiba/ratiba/internal/fault"
+	"github.com/ratiba/ratiba/internal/ids"
+	"github.com/ratiba/ratiba/internal/mailbox"
 	"github.com/ratiba/ratiba/internal/message"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
@@ -53,6 +55,15 @@ func TestAnErasedPersonIsNowhere(t *testing.T) {
 		if err := b.store.Quarantine(t.Context(), "meta", "unreadable", []byte(body), noon); err != nil {
 			t.Fatal(err)
 		}
+	}
+
+	// Somebody else's mailbox has her chat, translated.
+	her := b.text("SELECT id FROM conversation_threads WHERE contact_id IN (SELECT contact_id FROM bookings)")
+	other := b.text("SELECT mailbox_key FROM conversation_threads WHERE contact_id NOT IN (SELECT contact_id FROM bookings) AND actor_type = 'customer'")
+	if _, err := b.Post(t.Context(), ids.MailboxKey(other), mailbox.Event{
+		Kind: mailbox.Translated, Name: "K7", Scope: ids.ThreadID(her), Data: json.RawMessage(`{"text":"the hall painted kijani"}`),
+	}, "translated", noon); err != nil {
+		t.Fatal(err)
 	}
 
 	e, err := b.store.ErasePerson(t.Context(), "kinyozi", phone(zawadi), later(60))
