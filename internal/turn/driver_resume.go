@@ -100,9 +100,9 @@ func (r *run) resumeTurn(ctx context.Context) error {
 	return nil
 }
 
-// goOn steps the graph of an open thread with an event.
+// goOn steps the graph of an open thread with an event, if its state can be read.
 func (r *run) goOn(ctx context.Context, e graph.Event) error {
-	if r.unreadable != nil || !r.th.Open() {
+	if readable := r.unreadable == nil; !readable || !r.th.Open() {
 		return nil
 	}
 	r.in = graph.Input{Language: r.th.Language, LanguageConfidence: 1, Confidence: 1, Event: &e}
