@@ -225,6 +225,37 @@ func TestTheNextAdminIsAskedByName(t *testing.T) {
 	w.replays()
 }
 
+// Every timer of a handoff outlives the process, and what fell due while nobody
+// ran happens once.
+func TestP11TheClockOutlivesTheProcess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.open()
+	w.say(amina, "let me talk to a person")
+	w.send()
+	w.restart()
+	w.pass(2*time.Minute - time.Second)
+	w.silent(amina)
+	w.pass(time.Second)
+	w.hears(amina, "calling the manager")
+	w.clock.Add(25 * time.Minute) // nobody runs
+	w.restart()
+	w.run()
+	if n := strings.Count(w.texts()[wangu], "waiting for a person"); n != 1 {
+		t.Errorf("%d reminders after a long rest, want one", n)
+	}
+	w.say(wangu, "/take")
+	w.send()
+	w.restart()
+	w.pass(12 * time.Hour)
+	w.hears(wangu, "nothing for twelve hours")
+	w.restart()
+	w.pass(12 * time.Hour)
+	if th := w.thread(amina); th.Driver != thread.Suspended {
+		t.Errorf("a day after the last word, with a restart between: %s", th.Driver)
+	}
+}
+
 // Each business has a clock of its own, and overdue reminders are one.
 func TestTheClockIsTheBusinesssOwn(t *testing.T) {
 	t.Parallel()

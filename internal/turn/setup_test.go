@@ -83,13 +83,16 @@ type world struct {
 	// refuse is how many more grabs are refused.
 	refuse int
 	models bool // that brief and translate
+	dir    string
+	store  *store.Store
 	seq    int
 	log    *bytes.Buffer
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), store.Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +103,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w := &world{
 		T: t, Turns: store.Turns{Tenant: rows, Admins: []string{wangu, otis}}, clock: clock.NewFixed(noon), reader: &reader{}, log: &bytes.Buffer{},
+		dir: dir, store: s,
 	}
 	for _, phone := range w.Admins {
 		if err := rows.EnsureContact(t.Context(), contact.Identity{Kind: contact.Phone, Value: phone}, "", db.At(noon)); err != nil {
@@ -116,6 +120,26 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// restart ends the process and begins another over the same data.
+func (w *world) restart() {
+	w.Helper()
+	if err := w.store.Close(); err != nil {
+		w.Fatal(err)
+	}
+	s, err := store.Open(w.Context(), store.Config{Dir: w.dir})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = s.Close() })
+	rows, err := s.Tenant("01TENANT", "fake")
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.store, w.Turns.Tenant = s, rows
+	w.b.Store = w.Turns
+	w.engineWith(w.reader)
 }
 
 // engineWith has another understanding, or models, from now on.
