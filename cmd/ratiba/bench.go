@@ -14,6 +14,9 @@ type benchCmd struct {
 	Webhook benchWebhookCmd `cmd:"" help:"Signed webhooks over HTTP: how long an acknowledgement takes, and how many there are a second."`
 	Memory  benchMemoryCmd  `cmd:"" help:"Resident memory with many open threads."`
 	Start   benchStartCmd   `cmd:"" help:"How long a start takes with many businesses."`
+	Timers  benchTimersCmd  `cmd:"" help:"Open handoffs with their clocks: how late each timer fires, across a restart."`
+
+	TimersNode benchTimersNodeCmd `cmd:"" name:"timers-node" hidden:"" help:"The process that fires the measured timers."`
 
 	LLM         benchLLMCmd      `cmd:"" name:"llm" help:"Model calls: what the router adds to bare HTTP, beside its peers."`
 	LLMUpstream benchUpstreamCmd `cmd:"" name:"llm-upstream" hidden:"" help:"The model that the measured clients call."`

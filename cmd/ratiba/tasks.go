@@ -10,6 +10,12 @@ import (
 	"github.com/ratiba/ratiba/internal/store"
 )
 
+// tasker is who has the tasks.
+type tasker interface {
+	Tasks(ctx context.Context, slug string, q store.TaskQuery) ([]store.Task, string, error)
+	ChangeTask(ctx context.Context, slug, id, owner string, to store.TaskState) (store.Task, error)
+}
+
 type tasksCmd struct {
 	List tasksListCmd `cmd:"" help:"List a business's tasks, the first due first."`
 	Take tasksTakeCmd `cmd:"" help:"Say who sees to a task."`

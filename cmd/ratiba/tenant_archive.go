@@ -24,6 +24,7 @@ type keeper interface {
 	operator
 	queue
 	toolKeeper
+	tasker
 	Stop() error
 }
 
@@ -42,8 +43,6 @@ type operator interface {
 	Rollouts(ctx context.Context) ([]store.Rollout, error)
 	SetRollout(ctx context.Context, role llm.Role, r llm.Rollout) error
 	ReplayTurn(ctx context.Context, slug string, turn ids.TurnID, plain bool) (server.Replay, error)
-	Tasks(ctx context.Context, slug string, q store.TaskQuery) ([]store.Task, string, error)
-	ChangeTask(ctx context.Context, slug, id, owner string, to store.TaskState) (store.Task, error)
 }
 
 // toolKeeper has what a business's tools are served from and to whom.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ratiba/ratiba/internal/db"
 )
@@ -93,4 +94,26 @@ func openThreads(ctx context.Context, q db.Q) (n int, err error) {
 		return 0, fmt.Errorf("audit: %w", err)
 	}
 	return n, nil
+}
+
+// setTimers sets the measured timer of every open handoff of a business, the
+// i-th for due(i), and counts them.
+func setTimers(ctx context.Context, tx db.Tx, due func(i int) time.Time) (int, error) {
+	type open struct{ id, mailbox string }
+	all, err := db.Collect(ctx, tx, "list handoffs", func(row db.Scanner) (o open, err error) {
+		return o, row.Scan(&o.id, &o.mailbox)
+	}, "SELECT id, mailbox_key FROM conversation_threads WHERE closed_at IS NULL AND driver = 'SUSPENDED_FOR_HUMAN' ORDER BY id")
+	if err != nil {
+		return 0, err
+	}
+	for i, o := range all {
+		if err := db.Exec(ctx, tx, "set timer", `INSERT INTO timers (mailbox_key, scope, name, due_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (mailbox_key, scope, name) DO UPDATE SET due_at = excluded.due_at`, o.mailbox, o.id, clockTimer, db.At(due(i))); err != nil {
+			return 0, err
+		}
+		if err := db.Exec(ctx, tx, "wake mailbox", "UPDATE mailboxes SET due_at = $2 WHERE key = $1", o.mailbox, db.At(due(i))); err != nil {
+			return 0, err
+		}
+	}
+	return len(all), nil
 }

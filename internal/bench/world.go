@@ -80,9 +80,31 @@ type business struct {
 	waiting map[string]chan answer
 }
 
-// newWorld opens a store and composes the engine over it as the product does,
-// but for the model's vendor.
+// newWorld is openWorld with businesses of its own.
 func newWorld(ctx context.Context, cfg store.Config, tenants int) (_ *world, err error) {
+	w, err := openWorld(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.store.Close())
+		}
+	}()
+	if err := removeAll(ctx, w.store); err != nil {
+		return nil, err
+	}
+	for n := range tenants {
+		if err := w.add(ctx, n+1); err != nil {
+			return nil, fmt.Errorf("define business %d: %w", n+1, err)
+		}
+	}
+	return w, nil
+}
+
+// openWorld opens a store and composes the engine over it as the product does,
+// but for the model's vendor. It serves no business yet.
+func openWorld(ctx context.Context, cfg store.Config) (_ *world, err error) {
 	w := &world{clock: clock.Real{}, model: &scripted{}, events: &complaints{}, byID: map[ids.TenantID]*business{}}
 	if w.app, err = booking.New(bookingtools.Stores{Payments: store.Payments{}}); err != nil {
 		return nil, err
@@ -105,14 +127,6 @@ func newWorld(ctx context.Context, cfg store.Config, tenants int) (_ *world, err
 	log := telemetry.New(w.events, slog.LevelInfo, redact.New()).Logger()
 	if w.engine, err = w.compose(log); err != nil {
 		return nil, err
-	}
-	if err := removeAll(ctx, w.store); err != nil {
-		return nil, err
-	}
-	for n := range tenants {
-		if err := w.add(ctx, n+1); err != nil {
-			return nil, fmt.Errorf("define business %d: %w", n+1, err)
-		}
 	}
 	w.pump = coord.NewPump(coord.PumpConfig{
 		Name: "turns", Source: w, Clock: w.clock, Logger: log, Workers: turnWorkers,
@@ -214,18 +228,33 @@ func (w *world) add(ctx context.Context, n int) error {
 	if err := st.Write(ctx, func(tx db.Tx) error { return w.app.Apply(ctx, tx, &t, now) }); err != nil {
 		return err
 	}
-	var phones []string
 	for _, a := range t.Admins {
-		phones = append(phones, a.Phone)
 		if err := st.EnsureContact(ctx, contact.Identity{Kind: contact.Phone, Value: a.Phone}, a.Name, db.At(now)); err != nil {
 			return err
 		}
 	}
-	b := &business{store: st, waiting: map[string]chan answer{}}
-	if b.policy, err = server.Policy(&t); err != nil {
+	return w.serve(&t, nil)
+}
+
+// serve serves a registered business from now on. wrap stands around its rows;
+// when nil, whoever waits for answers is told of them.
+func (w *world) serve(t *tenant.Tenant, wrap func(turn.Store) turn.Store) error {
+	st, err := w.store.Tenant(t.ID, t.App)
+	if err != nil {
 		return err
 	}
-	b.turns, err = turn.NewBusiness(&t, w.app, w.tools, watched{Store: store.Turns{Tenant: st, Admins: phones}, business: b, clock: w.clock})
+	var phones []string
+	for _, a := range t.Admins {
+		phones = append(phones, a.Phone)
+	}
+	b := &business{store: st, waiting: map[string]chan answer{}}
+	if b.policy, err = server.Policy(t); err != nil {
+		return err
+	}
+	if wrap == nil {
+		wrap = func(s turn.Store) turn.Store { return watched{Store: s, business: b, clock: w.clock} }
+	}
+	b.turns, err = turn.NewBusiness(t, w.app, w.tools, wrap(store.Turns{Tenant: st, Admins: phones}))
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ const (
 
 // voiceEnv is the secret by which the telephone gateway signs, under the name it
 // has by default.
-const voiceEnv = "RATIBA_VOICE_SECRET" //nolint:gosec // a variable's name.
+const voiceEnv = "RATIBA_VOICE_SECRET"
 
 // stopTime is how long requests under way have at the end. It is short,
 // because browsers hold connections open that carry nothing.

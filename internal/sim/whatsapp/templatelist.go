@@ -20,11 +20,13 @@ func (t Template) listed() map[string]any {
 	}
 	body := t.Body
 	if body == "" { // only the number of parameters was given
+		var marks []string
 		for i := range t.Params {
-			body += "{{" + strconv.Itoa(i+1) + "}} "
+			marks = append(marks, "{{"+strconv.Itoa(i+1)+"}}")
 		}
+		body = strings.Join(marks, " ")
 	}
-	components := []any{map[string]any{"type": "BODY", "text": strings.TrimSpace(body)}}
+	components := []any{map[string]any{"type": "BODY", "text": body}}
 	if t.Buttons > 0 {
 		var buttons []any
 		for i := range t.Buttons {
