@@ -26,8 +26,12 @@ const (
 	timersBatch = 50
 )
 
-// inTime is what lateness is held to.
-const inTime = time.Second
+// inTime is what lateness is held to; settling is how long around a restart is
+// looked at apart.
+const (
+	inTime   = time.Second
+	settling = time.Second
+)
 
 // TimersOptions say how open handoffs and their clocks are measured.
 type TimersOptions struct {
@@ -72,21 +76,31 @@ func Timers(ctx context.Context, opt Options, o TimersOptions) (r Report, err er
 	if opt.DSN != "" {
 		n.argv = append(n.argv, "--dsn", opt.DSN)
 	}
-	gap, err := n.run(ctx, opt, o, first, due)
+	g, err := n.run(ctx, opt, o, first, due)
 	if err != nil {
 		return r, err
 	}
-	late, err := n.fired(due)
+	all, err := n.fired(due)
 	if err != nil {
 		return r, err
 	}
+	var late, apart []time.Duration
+	for _, s := range all {
+		late = append(late, s.late)
+		if s.due.Before(g.from.Add(-settling)) || s.due.After(g.until.Add(settling)) {
+			apart = append(apart, s.late)
+		}
+	}
+	slices.Sort(late)
+	slices.Sort(apart)
 	r.add("handoffs", float64(o.Count), "open, each with a timer")
 	r.add("timers", float64(due), "that were due while it was looked at")
 	r.add("span_s", opt.Span.Seconds(), "within which they are due, evenly")
-	r.add("restart_s", round(gap.Seconds()), "from the end of one process to the next one's start")
+	r.add("restart_s", round(g.until.Sub(g.from).Seconds()), "from the end of one process to the next one's start")
 	r.add("late_p50_ms", quantile(late, 0.5), "from due to committed")
 	r.add("late_p99_ms", quantile(late, 0.99), "")
 	r.add("late_max_ms", quantile(late, 1), "")
+	r.add("late_max_apart_ms", quantile(apart, 1), "of those that were not due within a second of the restart")
 	r.add("later_than_1s", float64(len(late)-len(upTo(late, inTime))), "timers that were more than a second late")
 	return r, nil
 }

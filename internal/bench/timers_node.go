@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/channel/whatsapp"
@@ -78,49 +77,57 @@ func (n *node) stop(kill bool) error {
 	return nil
 }
 
-// run has the process fire everything, with a restart halfway, and returns for
-// how long there was none.
-func (n *node) run(ctx context.Context, opt Options, o TimersOptions, first time.Time, due int) (gap time.Duration, err error) {
+// gap is when there was no process.
+type gap struct{ from, until time.Time }
+
+// run has the process fire everything, with a restart halfway, and returns when
+// there was none.
+func (n *node) run(ctx context.Context, opt Options, o TimersOptions, first time.Time, due int) (g gap, err error) {
 	if err := n.start(ctx); err != nil {
-		return 0, err
+		return g, err
 	}
 	defer func() { err = errors.Join(err, n.stop(false)) }()
 	opt.Progress("firing %d timers within %s, with a restart halfway", due, o.Run)
 	if err := sleepUntil(ctx, first.Add(o.Run/2)); err != nil {
-		return 0, err
+		return g, err
 	}
 	watch := clock.Real{}
-	ended := watch.Now()
+	g.from = watch.Now()
 	if err := n.stop(o.Kill); err != nil {
-		return 0, err
+		return g, err
 	}
 	if err := n.start(ctx); err != nil {
-		return 0, err
+		return g, err
 	}
-	gap = watch.Now().Sub(ended)
+	g.until = watch.Now()
 	last := first.Add(o.Run)
 	if err := sleepUntil(ctx, last); err != nil {
-		return 0, err
+		return g, err
 	}
 	for {
-		if late, err := n.fired(due); err == nil && len(late) == due || watch.Now().After(last.Add(timersTail)) {
-			return gap, nil
+		if _, err := n.fired(due); err == nil || watch.Now().After(last.Add(timersTail)) {
+			return g, nil
 		}
 		if err := sleepUntil(ctx, watch.Now().Add(inTime)); err != nil {
-			return 0, err
+			return g, err
 		}
 	}
 }
 
-// fired reads how late each timer was, sorted. Fewer or more than there are is
-// an error.
-func (n *node) fired(count int) ([]time.Duration, error) {
+// shot is a timer that fired.
+type shot struct {
+	due  time.Time
+	late time.Duration
+}
+
+// fired reads what fired. Fewer or more than there are is an error.
+func (n *node) fired(count int) ([]shot, error) {
 	f, err := os.Open(n.log)
 	if err != nil {
 		return nil, fmt.Errorf("read what fired: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // only read.
-	var late []time.Duration
+	var all []shot
 	seen := map[string]bool{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var thread string
@@ -132,13 +139,12 @@ func (n *node) fired(count int) ([]time.Duration, error) {
 			return nil, fmt.Errorf("the run produced wrong results: the timer of %s fired twice", thread)
 		}
 		seen[thread] = true
-		late = append(late, time.Duration(done-due)*time.Microsecond)
+		all = append(all, shot{time.UnixMicro(due), time.Duration(done-due) * time.Microsecond})
 	}
-	slices.Sort(late)
-	if len(late) != count {
-		return late, fmt.Errorf("the run produced wrong results: %d timers fired, want %d", len(late), count)
+	if len(all) != count {
+		return all, fmt.Errorf("the run produced wrong results: %d timers fired, want %d", len(all), count)
 	}
-	return late, nil
+	return all, nil
 }
 
 // ServeTimers runs the engine over the businesses of a run until in ends, and
