@@ -28,6 +28,8 @@ const ready = "ready\n"
 type node struct {
 	argv []string
 	log  string // the file it writes each fired timer into
+	// last is when looking ends: what is due from then on may fire or not.
+	last time.Time
 
 	cmd *exec.Cmd
 	in  io.Closer
@@ -101,6 +103,9 @@ func (n *node) run(ctx context.Context, opt Options, o TimersOptions, first time
 	}
 	g.until = watch.Now()
 	last := first.Add(o.Run)
+	if o.Run < opt.Span {
+		n.last = last.Truncate(time.Microsecond)
+	}
 	if err := sleepUntil(ctx, last); err != nil {
 		return g, err
 	}
@@ -134,6 +139,9 @@ func (n *node) fired(count int) ([]shot, error) {
 		var due, done int64
 		if _, err := fmt.Sscanf(lines.Text(), "%s %d %d", &thread, &due, &done); err != nil {
 			return nil, fmt.Errorf("read what fired: %w", err)
+		}
+		if at := time.UnixMicro(due); !n.last.IsZero() && !at.Before(n.last) {
+			continue
 		}
 		if seen[thread] {
 			return nil, fmt.Errorf("the run produced wrong results: the timer of %s fired twice", thread)
