@@ -40,6 +40,8 @@ func Advice(code string) (sentence, next string) {
 		return "The deposit has not been paid yet.", "ask for the deposit"
 	case PolicyCutoff:
 		return "It is too late to change or cancel this booking here.", "offer to call the business"
+	case MoveLimit:
+		return "This booking has been moved as often as it may be.", "offer to call the business"
 	case NoSuchBooking:
 		return "There is no such booking.", "list the bookings"
 	case WrongState:
