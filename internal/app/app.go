@@ -26,6 +26,11 @@ type App struct {
 	Flow  Flow
 	Tools []tool.Tool
 	Texts *wording.Catalogue
+	// Notices is the graph of what is done and said without having been asked: it
+	// takes timers that belong to no thread and events of the kind notice, each
+	// from its start. It opens no thread and keeps no state. Nil when the app has
+	// none.
+	Notices Flow
 
 	// Section reads the app's section of a tenant's definition, once for all
 	// turns of that version.

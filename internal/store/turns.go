@@ -18,6 +18,7 @@ import (
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/thread"
+	"github.com/ratiba/ratiba/internal/tool"
 	"github.com/ratiba/ratiba/internal/turn"
 )
 
@@ -156,6 +157,15 @@ func (t *Tenant) Recorded(ctx context.Context) (out []Recorded, err error) {
 		return err
 	})
 	return out, err
+}
+
+// Answered implements turn.Store.
+func (t Turns) Answered(ctx context.Context, q db.Q, th ids.ThreadID) ([]tool.Answered, error) {
+	out, err := db.Collect(ctx, q, "read models of thread", func(row db.Scanner) (a tool.Answered, err error) {
+		err = row.Scan(&a.Role, &a.Prompt, &a.Arm)
+		return a, err
+	}, "SELECT DISTINCT role, prompt_version, canary_arm FROM llm_calls WHERE thread_id = $1 ORDER BY role, prompt_version, canary_arm", string(th))
+	return append([]tool.Answered{}, out...), err
 }
 
 // Transcript implements turn.Store.

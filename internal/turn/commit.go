@@ -63,6 +63,8 @@ func (r *run) decide(ctx context.Context) error {
 		r.paymentCheck()
 	case pathTimer:
 		return r.timerTurn(ctx)
+	case pathNotice:
+		return r.noticeTurn(ctx)
 	case pathExpired:
 		r.expire()
 	case pathUndelivered:

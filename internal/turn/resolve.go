@@ -39,6 +39,7 @@ const (
 	pathUnreadable               // the thread's state is of a version this build cannot read
 	pathSlow                     // writes faster than anyone reads: told so, stored
 	pathMissed                   // a payment that came under a human who then closed the chat
+	pathNotice                   // the app's own timer or event, which belongs to no thread
 )
 
 // resolve says what the batch is, given who writes and who drives.
@@ -79,6 +80,8 @@ func (r *run) resolveEvent(e *mailbox.Event) path {
 		return pathUndelivered
 	case e.Kind == mailbox.Missed:
 		return pathMissed
+	case e.Kind == mailbox.Notice || e.Kind == mailbox.Timer && e.Scope == "":
+		return pathNotice
 	case !ours || r.snap.Thread == nil:
 		return pathNothing
 	case e.Kind == mailbox.Timer && e.Name == TTLTimer:

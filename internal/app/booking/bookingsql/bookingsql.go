@@ -40,6 +40,8 @@ type Caller struct {
 	Zone    *time.Location // the business's
 	Now     time.Time
 	Contact string
+	Thread  string // the conversation and the turn they ask in, "" outside one
+	Turn    string
 }
 
 func (c Caller) owns(b calendar.Booking) bool { return c.Contact == "" || c.Contact == b.ContactID }

@@ -195,5 +195,10 @@ func MarkNoShow(ctx context.Context, tx db.Tx, c Caller, a calendar.MarkNoShowAr
 // Merge gives one contact's bookings, holds included, to another, who turned
 // out to be the same person.
 func Merge(ctx context.Context, tx db.Tx, from, to ids.ContactID) error {
-	return db.Exec(ctx, tx, "merge bookings", "UPDATE bookings SET contact_id = $2 WHERE contact_id = $1", string(from), string(to))
+	for _, table := range []string{"bookings", "feedback"} {
+		if err := db.Exec(ctx, tx, "merge "+table, "UPDATE "+table+" SET contact_id = $2 WHERE contact_id = $1", string(from), string(to)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

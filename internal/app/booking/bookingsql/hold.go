@@ -77,7 +77,7 @@ func take(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (cal
 	if err := secure(ctx, tx, c, g.terms, &r); err != nil {
 		return calendar.Booking{}, err
 	}
-	return r.Booking, insert(ctx, tx, &r, c.Now)
+	return r.Booking, insert(ctx, tx, c, &r)
 }
 
 // grounds are what a hold is decided on before anybody's time is looked at.
@@ -122,7 +122,7 @@ func (g *grounds) free(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldS
 		return err
 	}
 	if !slices.Contains(g.expired, a.Replaces) {
-		return release(ctx, tx, c, *g.replaced)
+		return release(ctx, tx, c, g.replaced)
 	}
 	return nil // it ran out, and was given back with the others
 }
@@ -130,15 +130,15 @@ func (g *grounds) free(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldS
 func held(s calendar.Status) bool { return s == calendar.Held || s == calendar.PendingPayment }
 
 // Release gives a hold back. A booking that is no hold is left alone.
-func Release(ctx context.Context, tx db.Tx, c Caller, id string) error {
+func Release(ctx context.Context, tx db.Tx, c Caller, id string) (calendar.Booking, error) {
 	r, err := find(ctx, tx, c, id)
-	if err != nil {
-		return err
+	if err == nil {
+		err = release(ctx, tx, c, &r)
 	}
-	return release(ctx, tx, c, r)
+	return r.Booking, err
 }
 
-func release(ctx context.Context, tx db.Tx, c Caller, r row) error {
+func release(ctx context.Context, tx db.Tx, c Caller, r *row) error {
 	if !held(r.Status) {
 		return nil
 	}
@@ -146,7 +146,7 @@ func release(ctx context.Context, tx db.Tx, c Caller, r row) error {
 		return err
 	}
 	r.Status = calendar.Expired
-	return save(ctx, tx, &r, "released", "", c.Now)
+	return save(ctx, tx, r, "released", "", c.Now)
 }
 
 // place checks that a booking's start is free with its member of staff and

@@ -127,17 +127,19 @@ func List(ctx context.Context, q db.Q, now time.Time, a calendar.QueryBookingsAr
 }
 
 // insert writes a new booking, its first history row included.
-func insert(ctx context.Context, tx db.Tx, r *row, now time.Time) error {
+func insert(ctx context.Context, tx db.Tx, c Caller, r *row) error {
+	now := c.Now
 	r.Version = 1
 	r.deadlines()
 	err := db.Exec(ctx, tx, "insert booking", `INSERT INTO bookings (id, code, contact_id, name, service_id, staff_id, starts_at,
 		ends_at, buffer_before, buffer_after, status, price_minor, deposit_minor, paid_minor, currency, receipt, hold_until,
-		cancel_minutes, version, created_at, updated_at, terms, resources, wait_id, session_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21, $22, $23, $24)`,
+		cancel_minutes, version, created_at, updated_at, terms, resources, wait_id, session_id, thread_id,
+		turn_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21, $22, $23, $24, $25, $26)`,
 		r.ID, r.Code, r.ContactID, r.Name, r.ServiceID, r.StaffID, db.At(r.Start), db.At(r.End), inMinutes(r.before),
 		inMinutes(r.after), string(r.Status), r.Price.Minor, r.Deposit.Minor, r.Paid.Minor, r.Price.Currency, r.receipt,
 		db.At(r.HoldUntil), inMinutes(r.Terms.Cancel), r.Version, db.At(now), db.JSON{V: r.Terms}, db.JSON{V: list(r.Resources)}, r.WaitID,
-		r.session)
+		r.session, c.Thread, c.Turn)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ const (
 	RescheduleBooking = "reschedule_booking"
 	CancelBooking     = "cancel_booking"
 	CompleteBooking   = "complete_booking"
+	RecordFeedback    = "record_feedback"
 	PushPayment       = "initiate_stk_push"
 )
 
@@ -190,6 +191,19 @@ type CancelBookingArgs struct {
 // CompleteBookingArgs ends a booking whose visit is over.
 type CompleteBookingArgs struct {
 	BookingID string `json:"booking_id"`
+}
+
+// Ratings of a visit.
+const (
+	RatedUp   = "up"
+	RatedDown = "down"
+)
+
+// RecordFeedbackArgs is what a customer says of a visit.
+type RecordFeedbackArgs struct {
+	BookingID string `json:"booking_id"`
+	Rating    string `json:"rating,omitempty"` // RatedUp or RatedDown, "" when they only comment
+	Comment   string `json:"comment,omitempty"`
 }
 
 // MarkNoShowArgs notes that a customer did not come, or with Undo that they did.

@@ -4,11 +4,13 @@ package tools
 import (
 	cancelbooking "github.com/ratiba/ratiba/internal/app/booking/tools/cancel_booking"
 	checkavailability "github.com/ratiba/ratiba/internal/app/booking/tools/check_availability"
+	completebooking "github.com/ratiba/ratiba/internal/app/booking/tools/complete_booking"
 	confirmbooking "github.com/ratiba/ratiba/internal/app/booking/tools/confirm_booking"
 	holdslot "github.com/ratiba/ratiba/internal/app/booking/tools/hold_slot"
 	initiatestkpush "github.com/ratiba/ratiba/internal/app/booking/tools/initiate_stk_push"
 	listactiveservices "github.com/ratiba/ratiba/internal/app/booking/tools/list_active_services"
 	querybookings "github.com/ratiba/ratiba/internal/app/booking/tools/query_bookings"
+	recordfeedback "github.com/ratiba/ratiba/internal/app/booking/tools/record_feedback"
 	releasehold "github.com/ratiba/ratiba/internal/app/booking/tools/release_hold"
 	reschedulebooking "github.com/ratiba/ratiba/internal/app/booking/tools/reschedule_booking"
 	"github.com/ratiba/ratiba/internal/payment"
@@ -26,6 +28,8 @@ func All(payments payment.Ledger) []tool.Tool {
 		confirmbooking.Tool(),
 		reschedulebooking.Tool(),
 		cancelbooking.Tool(),
+		completebooking.Tool(),
 		initiatestkpush.Tool(payments),
+		recordfeedback.Tool(),
 	}
 }

@@ -5,6 +5,7 @@ package desktest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
@@ -50,6 +51,7 @@ type Shop struct {
 	Now      time.Time
 	Ledger   *Ledger
 	Effects  []tool.Effect
+	Timers   map[string]calendar.Touch // by name
 }
 
 // New opens a shop at Morning.
@@ -65,7 +67,7 @@ func New(tb testing.TB) *Shop {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &Shop{t: tb, db: d, registry: registry, Now: Morning, Ledger: ledger}
+	s := &Shop{t: tb, db: d, registry: registry, Now: Morning, Ledger: ledger, Timers: map[string]calendar.Touch{}}
 	if err := errors.Join(d.Migrate(tb.Context(), "booking", bookingsql.Migrations()), d.Write(tb.Context(), func(tx db.Tx) error {
 		return bookingsql.Apply(tb.Context(), tx, s.tenant(), settings, s.Now)
 	})); err != nil {
@@ -105,6 +107,15 @@ func (s *Shop) Call(contactID, name string, args any) graph.Result {
 		env.Enqueue = func(_ context.Context, e tool.Effect) error {
 			s.Effects = append(s.Effects, e)
 			return nil
+		}
+		env.Answered = func(context.Context, ids.ThreadID) ([]tool.Answered, error) {
+			return []tool.Answered{{Role: "intent_classifier", Prompt: "1.0.0", Arm: "control"}}, nil
+		}
+		env.SetTimer = func(name string, at time.Time, data any) {
+			delete(s.Timers, name)
+			if touch, ok := data.(calendar.Touch); ok && touch.At.Equal(at) {
+				s.Timers[name] = touch
+			}
 		}
 		res, err = s.registry.Write(s.t.Context(), env, call, []tool.Grant{{By: "confirmation", Digest: call.Digest()}})
 		if err == nil && !res.OK {
@@ -167,6 +178,25 @@ func (s *Shop) Confirmed(contactID, id string, start time.Time) calendar.Booking
 	return Must[calendar.Booking](s, contactID, calendar.ConfirmBooking, calendar.ConfirmBookingArgs{
 		BookingID: b.ID, Start: b.Start, Paid: b.Deposit, Receipt: "R" + id,
 	})
+}
+
+// Feedback is what is kept of what a customer said.
+type Feedback struct{ Rating, Comment, Thread, Turn, Models string }
+
+// Feedback reads what is kept for a booking.
+func (s *Shop) Feedback(bookingID string) (f Feedback) {
+	s.t.Helper()
+	var models []tool.Answered
+	if err := s.db.Ask(s.t.Context(), db.Into("read feedback", []any{&f.Rating, &f.Comment, &f.Thread, &f.Turn, db.JSON{V: &models}},
+		"SELECT rating, comment, thread_id, turn_id, models FROM feedback WHERE booking_id = $1", bookingID)); err != nil {
+		s.t.Fatal(err)
+	}
+	raw, err := json.Marshal(models)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	f.Models = string(raw)
+	return f
 }
 
 // Ledger keeps attempts in memory, oldest first.
