@@ -25,7 +25,7 @@ func (r *run) understandStages(ctx context.Context) error {
 	case pathPayment:
 		return r.settle()
 	case pathNothing, pathAdmin, pathRelay, pathHold, pathQuiet, pathPolite, pathRequest, pathPaymentCheck, pathTimer,
-		pathExpired, pathUndelivered, pathResume, pathPoison, pathUnreadable, pathSlow, pathMissed:
+		pathExpired, pathUndelivered, pathResume, pathPoison, pathUnreadable, pathSlow, pathMissed, pathNotice:
 	}
 	return nil
 }

@@ -109,22 +109,34 @@ func TestWhatABookingsTimerDoes(t *testing.T) {
 		edit   func(*calendar.Booking)
 		want   took
 	}{
-		{"the first reminder, which may still be answered with a change", calendar.Confirmed, calendar.TouchRemind, -24 * h, -24 * h, nil,
-			took{Said: "reminder", Next: calendar.TouchRemind, NextAt: -2 * h, Taps: []string{"move/b1", "drop/b1"}}},
-		{"the second, when it is too late for one", calendar.Confirmed, calendar.TouchRemind, -2 * h, -2 * h, nil,
-			took{Said: "reminder.soon", Next: calendar.TouchComplete, NextAt: h}},
-		{"two that are overdue are one", calendar.Confirmed, calendar.TouchRemind, -24 * h, -h, nil,
-			took{Said: "reminder.soon", Next: calendar.TouchComplete, NextAt: h}},
-		{"a reminder of what has begun is not said", calendar.Confirmed, calendar.TouchRemind, -24 * h, 0, nil,
-			took{Next: calendar.TouchComplete, NextAt: h}},
+		{
+			"the first reminder, which may still be answered with a change", calendar.Confirmed, calendar.TouchRemind, -24 * h, -24 * h, nil,
+			took{Said: "reminder", Next: calendar.TouchRemind, NextAt: -2 * h, Taps: []string{"move/b1", "drop/b1"}},
+		},
+		{
+			"the second, when it is too late for one", calendar.Confirmed, calendar.TouchRemind, -2 * h, -2 * h, nil,
+			took{Said: "reminder.soon", Next: calendar.TouchComplete, NextAt: h},
+		},
+		{
+			"two that are overdue are one", calendar.Confirmed, calendar.TouchRemind, -24 * h, -h, nil,
+			took{Said: "reminder.soon", Next: calendar.TouchComplete, NextAt: h},
+		},
+		{
+			"a reminder of what has begun is not said", calendar.Confirmed, calendar.TouchRemind, -24 * h, 0, nil,
+			took{Next: calendar.TouchComplete, NextAt: h},
+		},
 		{"a reminder of what was cancelled is not said", calendar.Cancelled, calendar.TouchRemind, -24 * h, -24 * h, func(b *calendar.Booking) { b.Version++ }, took{}},
 		{"nor of what was moved", calendar.Confirmed, calendar.TouchRemind, -24 * h, -24 * h, func(b *calendar.Booking) { b.Version++ }, took{}},
 		{"nor of what is somebody else's", calendar.Confirmed, calendar.TouchRemind, -24 * h, -24 * h, func(b *calendar.Booking) { *b = calendar.Booking{} }, took{}},
-		{"the clock was put back, so it is waited for again", calendar.Confirmed, calendar.TouchRemind, -24 * h, -30 * h, nil,
-			took{Next: calendar.TouchRemind, NextAt: -24 * h}},
+		{
+			"the clock was put back, so it is waited for again", calendar.Confirmed, calendar.TouchRemind, -24 * h, -30 * h, nil,
+			took{Next: calendar.TouchRemind, NextAt: -24 * h},
+		},
 		{"a visit that is over is completed", calendar.Confirmed, calendar.TouchComplete, h, h, nil, took{Wrote: calendar.CompleteBooking}},
-		{"and asked about", calendar.Completed, calendar.TouchFeedback, 2 * h, 2 * h, nil,
-			took{Said: "feedback.ask", Taps: []string{"rate/up/b1", "rate/down/b1", "rate/say/b1"}}},
+		{
+			"and asked about", calendar.Completed, calendar.TouchFeedback, 2 * h, 2 * h, nil,
+			took{Said: "feedback.ask", Taps: []string{"rate/up/b1", "rate/down/b1", "rate/say/b1"}},
+		},
 		{"one nobody came to is not", calendar.NoShow, calendar.TouchFeedback, 2 * h, 2 * h, nil, took{}},
 		{"a hold that ran out is given back", calendar.Held, calendar.TouchExpire, -h, -h, nil, took{Wrote: calendar.ReleaseHold}},
 		{"so is one that waited for money", calendar.PendingPayment, calendar.TouchExpire, -h, -h, nil, took{Wrote: calendar.ReleaseHold}},
