@@ -8,6 +8,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"time"
 
@@ -45,6 +46,9 @@ type App struct {
 	// by its time to live. They are no irreversible calls.
 	Close func(state json.RawMessage) []graph.Call
 
+	// Jobs are work that belongs to no contact.
+	Jobs []Job
+
 	// Migrations are the app's tables, beside the platform's in each tenant's database.
 	Migrations fs.FS
 	// Merge moves the app's rows of one contact to another, who turned out to be
@@ -61,6 +65,63 @@ type App struct {
 	// Check names every fault of the app's section of a definition.
 	Check func(t *tenant.Tenant) error
 }
+
+// Job is work of an app that belongs to no contact. It waits in a mailbox of its
+// own, so that one process at a time does it, and runs when a definition was
+// applied, when a write that Wakes names was committed, and when its own last
+// run said.
+type Job struct {
+	Name  string   // of its mailbox, unique in the app
+	Wakes []string // tools whose writes may leave it something to do
+	// Run does one piece, with no transaction open. An error has it run again
+	// later.
+	Run func(ctx context.Context, w Work) (Piece, error)
+}
+
+// Work is what a run of a job starts from.
+type Work struct {
+	Tenant *tenant.Tenant
+	Now    time.Time // the product's
+	IDs    *ids.Source
+	Read   func(ctx context.Context, fn func(q db.Q) error) error
+	Secret func(name string) string // of the environment, "" when it is not there
+}
+
+// Piece is what a run came to. It is kept whole or not at all, and a refusal by
+// Write has the job run again at once.
+type Piece struct {
+	Write   func(ctx context.Context, tx db.Tx) error // nil when there is nothing to write
+	Notices []Notice
+	Tasks   []graph.Task
+	Again   time.Time // when to run again, zero for when it is woken
+}
+
+// Notice is an event for a contact's mailbox, or, with At, a timer there. The
+// app's graph of notices gets it.
+type Notice struct {
+	Contact ids.ContactID
+	Name    string
+	Data    any
+	Key     string    // an event of one key is delivered once
+	At      time.Time // zero for an event
+}
+
+// Mailbox is where the job waits.
+func (j Job) Mailbox() ids.MailboxKey { return ids.MailboxKey(JobPrefix + j.Name) }
+
+// JobPrefix begins the keys of jobs' mailboxes. They come after every contact's,
+// in the order in which mailboxes are locked.
+const JobPrefix = "system:"
+
+// Timers of a job's mailbox: somebody left it something to do, and its own last
+// run said when to run again.
+const (
+	JobTimer  = "run"
+	JobsAgain = "again"
+)
+
+// ErrAgain is what Piece.Write answers when what was read is no longer so.
+var ErrAgain = errors.New("app: read again")
 
 // Section is what an app made of its section of a definition. Turns share it
 // and change nothing in it.

@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/ratiba/ratiba/internal/app"
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/coord"
 	"github.com/ratiba/ratiba/internal/db"
@@ -146,6 +148,9 @@ func (s *Server) Apply(ctx context.Context, t tenant.Tenant) (tenant.Tenant, err
 		}
 	}
 	if err := s.loadChanged(ctx); err != nil {
+		return t, err
+	}
+	if err := s.wakeJobs(ctx, reg.Tenant.ID); err != nil {
 		return t, err
 	}
 	if err := s.hot.Publish(ctx, topicTenants, nil); err != nil {
@@ -291,6 +296,10 @@ func (t turnSource) Claim(ctx context.Context, id ids.TenantID, limit int) ([]co
 	for i, claim := range claims {
 		jobs[i] = coord.Job{
 			Run: func(ctx context.Context) {
+				if strings.HasPrefix(string(claim.Key), app.JobPrefix) {
+					s.turns.Wake(id, s.work(ctx, b, claim))
+					return
+				}
 				committed, due := s.engine.Handle(ctx, b.turns, claim)
 				// What cannot tell whether it was committed may have left something to send.
 				if now := s.cfg.Clock.Now(); committed || !due.IsZero() && !due.After(now) {

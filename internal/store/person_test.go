@@ -110,7 +110,7 @@ func everyTableIsFilled(t *testing.T, b *bundle) {
 	t.Helper()
 	definition := []string{
 		"booking_policy", "closures", "service_staff", "services", "staff", "staff_exceptions", "staff_hours", "time_off", "resources",
-		"service_resources", "blocks", "group_sessions",
+		"service_resources", "blocks", "group_sessions", "waitlist_offers",
 	}
 	_, m := export(t, b.store, "kinyozi")
 	for _, table := range m.Tables {
@@ -251,7 +251,7 @@ func TestAPersonReadsWhatIsKept(t *testing.T) {
 	}
 	want := map[string]int{
 		"contacts": 1, "contact_identities": 2, "inbox": 1, "timers": 1, "conversation_threads": 1, "transcript": 1, "outbox": 1,
-		"tool_calls": 1, "tasks": 1, "payment_attempts": 1, "llm_calls": 1, "bookings": 1, "booking_history": 1, "feedback": 1,
+		"tool_calls": 1, "tasks": 1, "payment_attempts": 1, "llm_calls": 1, "bookings": 1, "booking_history": 1, "feedback": 1, "waitlist": 1,
 	}
 	for table, n := range want {
 		if len(got.Kept[table]) != n {

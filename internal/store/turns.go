@@ -178,10 +178,7 @@ func (t Turns) Transcript(ctx context.Context, th ids.ThreadID) (lines []turn.Li
 // Commit implements turn.Store. It runs once: what another transaction was
 // faster at is read again by a new run of the turn.
 func (t Turns) Commit(ctx context.Context, c *turn.Commit, inside func(ctx context.Context, tx db.Tx) error) error {
-	err := t.once(ctx, func(tx db.Tx) error {
-		if err := fence(ctx, tx, c); err != nil {
-			return err
-		}
+	return t.commit(ctx, c, func(tx db.Tx) error {
 		if err := inside(ctx, tx); err != nil {
 			return err
 		}
@@ -193,7 +190,17 @@ func (t Turns) Commit(ctx context.Context, c *turn.Commit, inside func(ctx conte
 		if err := writeFacts(ctx, tx, c); err != nil {
 			return err
 		}
-		if err := finish(ctx, tx, c.Claim.Key, c.Batch, c.TurnID, c.Now); err != nil {
+		return finish(ctx, tx, c.Claim.Key, c.Batch, c.TurnID, c.Now)
+	})
+}
+
+// commit runs what is written under the fence and gives the mailbox back.
+func (t Turns) commit(ctx context.Context, c *turn.Commit, write func(tx db.Tx) error) error {
+	err := t.once(ctx, func(tx db.Tx) error {
+		if err := fence(ctx, tx, c); err != nil {
+			return err
+		}
+		if err := write(tx); err != nil {
 			return err
 		}
 		return tx.Last(ctx, askDone(c))
@@ -320,6 +327,11 @@ func writeFacts(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 			return err
 		}
 	}
+	return writeOthers(ctx, tx, c)
+}
+
+// writeOthers writes what is not said: timers, tasks and events.
+func writeOthers(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 	for _, tm := range c.Timers {
 		if err := writeTimer(ctx, tx, tm, c.Claim.Key); err != nil {
 			return err

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 
+	"github.com/ratiba/ratiba/internal/app"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/ids"
@@ -157,6 +159,7 @@ func (r *run) build() error {
 			r.heard(it)
 		}
 	}
+	r.wakeJobs()
 	r.queue()
 	for _, e := range r.effects {
 		r.commit.Outbox = append(r.commit.Outbox, r.row(e))
@@ -173,6 +176,16 @@ func (r *run) heard(it mailbox.Item) {
 		Thread: r.th.ID, Direction: "in", Origin: string(r.th.Actor), ProviderID: m.ProviderID, At: it.ReceivedAt,
 		Body: spokenBody{Text: m.Text, Kind: string(m.Kind), Choice: m.Choice},
 	})
+}
+
+// wakeJobs has the app's jobs run that this turn's writes may have left
+// something to do.
+func (r *run) wakeJobs() {
+	for _, j := range r.b.App.Jobs {
+		if slices.ContainsFunc(r.writes, func(w graph.Write) bool { return slices.Contains(j.Wakes, w.Tool) }) {
+			r.commit.Timers = append(r.commit.Timers, TimerRow{Mailbox: j.Mailbox(), Name: app.JobTimer, At: r.now})
+		}
+	}
 }
 
 // row fills what every effect of this turn has in common.

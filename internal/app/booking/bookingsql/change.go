@@ -32,8 +32,10 @@ func Confirm(ctx context.Context, tx db.Tx, c Caller, a calendar.ConfirmBookingA
 	}
 	r.Status, r.receipt = calendar.Confirmed, a.Receipt
 	r.Paid.Minor = a.Paid.Minor
-	err = save(ctx, tx, &r, "confirmed", a.Receipt, c.Now)
-	return r.Booking, err
+	if err := save(ctx, tx, &r, "confirmed", a.Receipt, c.Now); err != nil {
+		return r.Booking, err
+	}
+	return r.Booking, waitsNoMore(ctx, tx, c, r)
 }
 
 // Reschedule moves a confirmed booking. The new time is secured before the old
@@ -195,7 +197,7 @@ func MarkNoShow(ctx context.Context, tx db.Tx, c Caller, a calendar.MarkNoShowAr
 // Merge gives one contact's bookings, holds included, to another, who turned
 // out to be the same person.
 func Merge(ctx context.Context, tx db.Tx, from, to ids.ContactID) error {
-	for _, table := range []string{"bookings", "feedback"} {
+	for _, table := range []string{"bookings", "feedback", "waitlist"} {
 		if err := db.Exec(ctx, tx, "merge "+table, "UPDATE "+table+" SET contact_id = $2 WHERE contact_id = $1", string(from), string(to)); err != nil {
 			return err
 		}

@@ -42,11 +42,12 @@ func Hold(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (cal
 	if err := lock(ctx, tx, a.ServiceID, need...); err != nil {
 		return calendar.Booking{}, err
 	}
-	return take(ctx, tx, c, a)
+	return take(ctx, tx, c, a, "")
 }
 
-// take makes a hold of a slot once whom it needs is locked.
-func take(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (calendar.Booking, error) {
+// take makes a hold of a slot once whom it needs is locked. One that is offered
+// to a place in the waitlist counts for no limit.
+func take(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs, wait string) (calendar.Booking, error) {
 	var g grounds
 	if err := g.read(ctx, tx, c, a); err != nil {
 		return calendar.Booking{}, err
@@ -54,7 +55,7 @@ func take(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (cal
 	if err := g.free(ctx, tx, c, a); err != nil {
 		return calendar.Booking{}, err
 	}
-	if g.policy != nil && g.holds >= g.policy.MaxHolds {
+	if g.policy != nil && wait == "" && g.holds >= g.policy.MaxHolds {
 		return calendar.Booking{}, refuse(calendar.HoldLimit)
 	}
 	if err := g.settle(nil); err != nil {
@@ -64,7 +65,7 @@ func take(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (cal
 		ID: a.BookingID, Code: a.Code, ContactID: a.ContactID, Name: a.Name, ServiceID: a.ServiceID, StaffID: a.StaffID,
 		Start: a.Start.UTC(), Status: calendar.Held, HoldUntil: a.HoldUntil.UTC(), Price: g.service.Price,
 		Deposit: g.service.Deposit, Paid: money.Amount{Currency: g.service.Price.Currency},
-		Terms: g.policy.Terms,
+		Terms: g.policy.Terms, WaitID: wait,
 	}, before: g.service.BufferBefore, after: g.service.BufferAfter}
 	if err := place(ctx, tx, c, g.terms, &r); err != nil {
 		return calendar.Booking{}, err
@@ -96,7 +97,7 @@ func (g *grounds) read(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldS
 		askStaff(a.StaffID, &g.known),
 		askExpired(c, a.ServiceID, a.StaffID, "", &g.expired),
 		db.Into("count holds", []any{&g.holds}, `SELECT COUNT(*) FROM bookings WHERE contact_id = $1
-			AND status IN ('held', 'pending_payment') AND hold_until > $2 AND id <> $3`, c.Contact, db.At(c.Now), a.Replaces),
+			AND status IN ('held', 'pending_payment') AND hold_until > $2 AND id <> $3 AND wait_id = ''`, c.Contact, db.At(c.Now), a.Replaces),
 		db.Into("look for code", []any{&g.codes}, `SELECT COUNT(*) FROM bookings WHERE code = $1`, a.Code))
 	if a.Replaces != "" {
 		asks = append(asks, askBooking(a.Replaces, &g.replaced))

@@ -61,9 +61,12 @@ func occupy(ctx context.Context, tx db.Tx, holder string, r row) error {
 }
 
 // vacate gives back the time or the seat a booking has. A session nobody is left
-// in ends.
+// in ends, and whose offer it was stands in line again.
 func vacate(ctx context.Context, tx db.Tx, bookingID string) error {
 	if err := db.Exec(ctx, tx, "vacate", `DELETE FROM occupancy WHERE booking_id = $1`, bookingID); err != nil {
+		return err
+	}
+	if err := backInLine(ctx, tx, bookingID); err != nil {
 		return err
 	}
 	return leave(ctx, tx, `(SELECT session_id FROM bookings WHERE id = $1 AND session_id <> '')`, bookingID)

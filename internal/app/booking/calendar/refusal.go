@@ -42,6 +42,10 @@ func Advice(code string) (sentence, next string) {
 		return "It is too late to change or cancel this booking here.", "offer to call the business"
 	case MoveLimit:
 		return "This booking has been moved as often as it may be.", "offer to call the business"
+	case WaitLimit:
+		return "You are already waiting for as many times as we can keep in mind.", "leave one place before joining another"
+	case NotOnTheList:
+		return "There is no such place in the waitlist.", "list the places"
 	case NoSuchBooking:
 		return "There is no such booking.", "list the bookings"
 	case WrongState:

@@ -1,6 +1,6 @@
 // Package notices is what the booking app does and says without having been
-// asked: it gives back holds that ran out, reminds of visits, ends them, and asks
-// how they were.
+// asked: it gives back holds that ran out, offers times to who waits for them,
+// reminds of visits, ends them, and asks how they were.
 //
 // It is a graph beside the conversation's. Each event is taken from its start,
 // opens no thread and keeps no state; what it does rests on the booking as it is
@@ -27,6 +27,7 @@ const Version = 1
 const (
 	Look  graph.Name = "LOOK"
 	Visit graph.Name = "VISIT"
+	Offer graph.Name = "OFFER"
 	Kept  graph.Name = "KEPT"
 	Done  graph.Name = "DONE"
 )
@@ -36,6 +37,8 @@ const (
 const (
 	TapMove     = "move/"
 	TapDrop     = "drop/"
+	TapTake     = "take/" // an offer of the waitlist
+	TapPass     = "pass/" // the offer is not wanted
 	TapRateUp   = "rate/up/"
 	TapRateDown = "rate/down/"
 	TapRateSay  = "rate/say/" // asks for a comment
@@ -66,10 +69,11 @@ type (
 func New() (*graph.Graph[State], error) {
 	edges := func(names ...graph.Name) []graph.Name { return names }
 	return graph.New(graph.Def[State]{
-		Name: "notices", Version: Version, Start: Look, Route: route, Routes: edges(Visit),
+		Name: "notices", Version: Version, Start: Look, Route: route, Routes: edges(Visit, Offer),
 		Nodes: []graph.Node[State]{
 			{Name: Look, Edges: edges(Done), Step: done},
 			{Name: Visit, Edges: edges(Kept, Done), Step: visit},
+			{Name: Offer, Edges: edges(Done), Step: offer},
 			{Name: Kept, Edges: edges(Done), Step: done},
 			{Name: Done, End: true},
 		},
@@ -81,6 +85,8 @@ func done(in) out { return out{Rest: Done} }
 func route(i in) graph.Name {
 	if e := i.Input.Event; e != nil && e.Kind == "timer" && strings.HasPrefix(e.Name, calendar.VisitTimer) {
 		return Visit
+	} else if e != nil && e.Kind == "notice" && e.Name == calendar.OfferNotice {
+		return Offer
 	}
 	return i.Node
 }
@@ -111,6 +117,25 @@ func visit(i in) out {
 			graph.Choice{ID: TapRateSay + b.ID, Text: "button.rate_say"})}}
 	}
 	return out{Rest: Done}
+}
+
+// offer tells somebody of the waitlist of the time that is kept for them, as long
+// as it is.
+func offer(i in) out {
+	var o calendar.Offer
+	if err := json.Unmarshal(i.Input.Event.Data, &o); err != nil {
+		return out{Rest: Done}
+	}
+	b, reads := booking(i, o.BookingID)
+	if reads != nil {
+		return out{Reads: reads}
+	}
+	if b.Status != calendar.Held || !b.HoldUntil.After(i.Now) {
+		return out{Rest: Done}
+	}
+	return out{Rest: Done, Say: []graph.Say{say(i, "waitlist.offer",
+		facts{"Service": service(i, b), "Staff": b.StaffName, "Start": b.Start, "Until": b.HoldUntil},
+		graph.Choice{ID: TapTake + b.ID, Text: "button.take"}, graph.Choice{ID: TapPass + b.ID, Text: "button.pass"})}}
 }
 
 // later is the timer of what is still to be done about a booking that is as the

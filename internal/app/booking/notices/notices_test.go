@@ -159,12 +159,30 @@ func TestWhatABookingsTimerDoes(t *testing.T) {
 	}
 }
 
+func TestAnOfferIsToldWhileItIsKept(t *testing.T) {
+	t.Parallel()
+	e := graph.Event{Kind: "notice", Name: calendar.OfferNotice, Data: json.RawMessage(`{"booking_id":"b1"}`)}
+	b := visit(calendar.Held)
+	want := took{Said: "waitlist.offer", Taps: []string{"take/b1", "pass/b1"}}
+	if diff := cmp.Diff(want, take(t, e, b.HoldUntil.Add(-time.Second), b)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := take(t, e, b.HoldUntil, b); !cmp.Equal(got, took{}) {
+		t.Errorf("an offer that ran out came to %+v", got)
+	}
+	b.Status = calendar.Confirmed
+	if got := take(t, e, start.Add(-time.Hour), b); !cmp.Equal(got, took{}) {
+		t.Errorf("an offer that was taken came to %+v", got)
+	}
+}
+
 func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	for _, e := range []graph.Event{
 		{Kind: "timer", Name: "another"},
 		{Kind: "timer", Name: calendar.VisitTimer + "b1", Data: json.RawMessage(`"no touch"`)},
 		{Kind: "notice", Name: "another"},
+		{Kind: "notice", Name: calendar.OfferNotice, Data: json.RawMessage(`"no offer"`)},
 	} {
 		if got := take(t, e, start); !cmp.Equal(got, took{}) {
 			t.Errorf("%+v came to %+v", e, got)

@@ -8,8 +8,11 @@ import (
 	confirmbooking "github.com/ratiba/ratiba/internal/app/booking/tools/confirm_booking"
 	holdslot "github.com/ratiba/ratiba/internal/app/booking/tools/hold_slot"
 	initiatestkpush "github.com/ratiba/ratiba/internal/app/booking/tools/initiate_stk_push"
+	joinwaitlist "github.com/ratiba/ratiba/internal/app/booking/tools/join_waitlist"
+	leavewaitlist "github.com/ratiba/ratiba/internal/app/booking/tools/leave_waitlist"
 	listactiveservices "github.com/ratiba/ratiba/internal/app/booking/tools/list_active_services"
 	querybookings "github.com/ratiba/ratiba/internal/app/booking/tools/query_bookings"
+	querywaitlist "github.com/ratiba/ratiba/internal/app/booking/tools/query_waitlist"
 	recordfeedback "github.com/ratiba/ratiba/internal/app/booking/tools/record_feedback"
 	releasehold "github.com/ratiba/ratiba/internal/app/booking/tools/release_hold"
 	reschedulebooking "github.com/ratiba/ratiba/internal/app/booking/tools/reschedule_booking"
@@ -31,5 +34,8 @@ func All(payments payment.Ledger) []tool.Tool {
 		completebooking.Tool(),
 		initiatestkpush.Tool(payments),
 		recordfeedback.Tool(),
+		joinwaitlist.Tool(),
+		leavewaitlist.Tool(),
+		querywaitlist.Tool(),
 	}
 }

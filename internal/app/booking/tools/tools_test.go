@@ -21,6 +21,7 @@ func TestEveryFolderIsAToolTheRegistryAccepts(t *testing.T) {
 		calendar.HoldSlot: tool.Write, calendar.ReleaseHold: tool.Write, calendar.ConfirmBooking: tool.Irreversible,
 		calendar.RescheduleBooking: tool.Irreversible, calendar.CancelBooking: tool.Irreversible, calendar.PushPayment: tool.Irreversible,
 		calendar.CompleteBooking: tool.Write, calendar.RecordFeedback: tool.Write,
+		calendar.JoinWaitlist: tool.Write, calendar.LeaveWaitlist: tool.Write, calendar.QueryWaitlist: tool.Read,
 	}
 	got := map[string]tool.Safety{}
 	for _, name := range r.Names() {
