@@ -48,6 +48,8 @@ type tenantCmd struct {
 	Import importCmd `cmd:"" help:"Make a business of an archive, on whichever database this installation has."`
 	Delete deleteCmd `cmd:"" help:"Remove a business with everything it has."`
 	Person personCmd `cmd:"" help:"What a business keeps about one person."`
+
+	Calendar calendarCmd `cmd:"" help:"Days off, no-shows and calendar programs of a business that takes bookings."`
 }
 
 type applyCmd struct {

@@ -48,6 +48,13 @@ type App struct {
 
 	// Jobs are work that belongs to no contact.
 	Jobs []Job
+	// Operations are what people of the business have done by command, by name.
+	// What they come to is kept as a job's piece is; its answer is encoded as JSON.
+	// A fault in the chain is what the person is told.
+	Operations map[string]func(ctx context.Context, w Work, args json.RawMessage) (p Piece, answer any, err error)
+	// Feed returns the calendar that a secret leads to, fault.NotFound when it leads
+	// nowhere. Nil when the app has none.
+	Feed func(ctx context.Context, w Work, secret string) ([]byte, error)
 
 	// Migrations are the app's tables, beside the platform's in each tenant's database.
 	Migrations fs.FS
@@ -85,6 +92,8 @@ type Work struct {
 	IDs    *ids.Source
 	Read   func(ctx context.Context, fn func(q db.Q) error) error
 	Secret func(name string) string // of the environment, "" when it is not there
+	// FeedURL is the address of the calendar a secret leads to.
+	FeedURL func(secret string) string
 }
 
 // Piece is what a run came to. It is kept whole or not at all, and a refusal by

@@ -18,7 +18,7 @@ type layer struct {
 // layers is the architecture's import direction, from the inside out. A new
 // package gets a place here first.
 var layers = []layer{
-	{"leaves", []string{"ids", "clock", "fault", "money", "redact", "lenient", "config", "db", "db/dbtest"}},
+	{"leaves", []string{"ics", "ids", "clock", "fault", "money", "redact", "lenient", "config", "db", "db/dbtest"}},
 	{"vocabulary", []string{"tenant", "contact", "message", "thread"}},
 	{"messages", []string{"channel", "mailbox", "coord", "coord/coordtest", "outbox"}},
 	{"decisions", []string{"graph", "tool"}},

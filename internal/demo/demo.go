@@ -312,6 +312,7 @@ func (d *Demo) handler(opt Options) http.Handler {
 	mux := http.NewServeMux()
 	product := d.Server.Handler()
 	mux.Handle("/webhooks/", product)
+	mux.Handle("/ics/", product)
 	mux.Handle("/healthz", product)
 	mux.Handle("/readyz", product)
 	mux.Handle("/", d.Sim.Handler())

@@ -60,6 +60,7 @@ type Server struct {
 	sends    *coord.Pump
 	pairs    coord.Taker
 	numbers  coord.Taker
+	feeds    coord.Taker
 	typing   chan typing
 	tasks    sync.WaitGroup
 	end      context.CancelFunc
@@ -124,6 +125,7 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 	// 80 a second and number.
 	s.pairs = s.hot.Bucket("pairs", coord.Rate{Every: 6 * time.Second, Burst: 45})
 	s.numbers = s.hot.Bucket("numbers", coord.Rate{Every: time.Second / 80, Burst: 80})
+	s.feeds = s.hot.Bucket("feeds", feedRate())
 	return nil
 }
 

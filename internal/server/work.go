@@ -64,19 +64,40 @@ func (s *Server) runJob(ctx context.Context, b *business, claim mailbox.Claim, n
 	source := ids.NewSource(ids.NewSeed(), now)
 	piece := app.Piece{} // of a job this build does not have
 	if i >= 0 {
-		piece, err = jobs[i].Run(ctx, app.Work{
-			Tenant: &b.tenant, Now: now, IDs: source, Read: b.store.Read, Secret: s.cfg.Secrets,
-		})
+		piece, err = jobs[i].Run(ctx, s.workFor(b, now, source))
 		if err != nil {
 			return time.Time{}, err
 		}
 	}
 	c := &turn.Commit{Claim: claim, Now: now, TurnID: ids.TurnID(source.New()), Due: now}
+	if err := put(c, piece, source); err != nil {
+		return time.Time{}, err
+	}
+	if !piece.Again.IsZero() {
+		c.Timers = append(c.Timers, turn.TimerRow{Mailbox: claim.Key, Name: app.JobsAgain, At: piece.Again})
+	}
+	err = store.Turns{Tenant: b.store}.FinishWork(ctx, c, writing(piece))
+	if len(piece.Notices) > 0 {
+		return now, err // other mailboxes have something now
+	}
+	return c.Due, err
+}
+
+// writing is what a piece writes.
+func writing(p app.Piece) func(ctx context.Context, tx db.Tx) error {
+	if p.Write == nil {
+		return func(context.Context, db.Tx) error { return nil }
+	}
+	return p.Write
+}
+
+// put puts a piece's notices and tasks into a commit.
+func put(c *turn.Commit, piece app.Piece, source *ids.Source) error {
 	for _, n := range piece.Notices {
 		to := store.KeyOf(n.Contact)
 		raw, err := json.Marshal(n.Data)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("encode notice %s: %w", n.Name, err)
+			return fmt.Errorf("encode notice %s: %w", n.Name, err)
 		}
 		if n.At.IsZero() {
 			c.Events = append(c.Events, turn.Posted{Mailbox: to, Dedupe: n.Key, Event: mailbox.Event{
@@ -89,19 +110,7 @@ func (s *Server) runJob(ctx context.Context, b *business, claim mailbox.Claim, n
 	for _, t := range piece.Tasks {
 		c.Tasks = append(c.Tasks, turn.TaskRow{ID: source.New(), Kind: t.Kind, Key: t.Key, Detail: t.Detail, Due: t.Due})
 	}
-	if !piece.Again.IsZero() {
-		c.Timers = append(c.Timers, turn.TimerRow{Mailbox: claim.Key, Name: app.JobsAgain, At: piece.Again})
-	}
-	err = store.Turns{Tenant: b.store}.FinishWork(ctx, c, func(ctx context.Context, tx db.Tx) error {
-		if piece.Write == nil {
-			return nil
-		}
-		return piece.Write(ctx, tx)
-	})
-	if len(piece.Notices) > 0 {
-		return now, err // other mailboxes have something now
-	}
-	return c.Due, err
+	return nil
 }
 
 // wakeJobs has a tenant's jobs run now: its definition is another.

@@ -110,7 +110,7 @@ func everyTableIsFilled(t *testing.T, b *bundle) {
 	t.Helper()
 	definition := []string{
 		"booking_policy", "closures", "service_staff", "services", "staff", "staff_exceptions", "staff_hours", "time_off", "resources",
-		"service_resources", "blocks", "group_sessions", "waitlist_offers",
+		"service_resources", "blocks", "group_sessions", "waitlist_offers", "calendar_links",
 	}
 	_, m := export(t, b.store, "kinyozi")
 	for _, table := range m.Tables {

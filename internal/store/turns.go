@@ -229,25 +229,11 @@ func (t *Tenant) once(ctx context.Context, fn func(tx db.Tx) error) error {
 func fence(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 	var token string
 	var newer bool
-	keys := []ids.MailboxKey{c.Claim.Key}
-	for _, e := range c.Events {
-		keys = append(keys, e.Mailbox)
-	}
-	for _, tm := range c.Timers {
-		keys = append(keys, tm.Mailbox)
-	}
-	slices.Sort(keys)
-	var asks []db.Ask
-	for _, key := range slices.Compact(keys) {
-		asks = append(asks, db.Each("lock mailbox", func(row db.Scanner) error {
-			var held string
-			err := row.Scan(&held)
-			if key == c.Claim.Key {
-				token = held
-			}
-			return err
-		}, "SELECT lease_token FROM mailboxes WHERE key = $1"+tx.Dialect().ForUpdate, string(key)))
-	}
+	asks := lockAll(tx, c, func(key ids.MailboxKey, held string) {
+		if key == c.Claim.Key {
+			token = held
+		}
+	})
 	if c.Supersede {
 		asks = append(asks, db.Into("look for newer messages", []any{&newer}, `SELECT EXISTS (SELECT 1 FROM inbox
 			WHERE mailbox_key = $1 AND done_at IS NULL AND kind = 'message' AND seq > $2)`, string(c.Claim.Key), c.Batch.Items[len(c.Batch.Items)-1].Seq))
@@ -268,6 +254,29 @@ func fence(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 		return turn.ErrStale
 	}
 	return nil
+}
+
+// lockAll locks the mailboxes a commit touches, in the order of their keys, and
+// tells who holds each.
+func lockAll(tx db.Tx, c *turn.Commit, holder func(key ids.MailboxKey, token string)) []db.Ask {
+	keys := []ids.MailboxKey{c.Claim.Key}
+	for _, e := range c.Events {
+		keys = append(keys, e.Mailbox)
+	}
+	for _, tm := range c.Timers {
+		keys = append(keys, tm.Mailbox)
+	}
+	slices.Sort(keys)
+	var asks []db.Ask
+	for _, key := range slices.Compact(keys) {
+		asks = append(asks, db.Each("lock mailbox", func(row db.Scanner) error {
+			var held string
+			err := row.Scan(&held)
+			holder(key, held)
+			return err
+		}, "SELECT lease_token FROM mailboxes WHERE key = $1"+tx.Dialect().ForUpdate, string(key)))
+	}
+	return asks
 }
 
 // lockMailbox keeps others from delivering into a mailbox, or claiming it,

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ratiba/ratiba/internal/db"
+	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/turn"
 )
 
@@ -25,6 +26,20 @@ func (t *Tenant) Wake(ctx context.Context, timers ...turn.TimerRow) error {
 			}
 		}
 		return nil
+	})
+}
+
+// Act writes what an operation came to: inside first, then the commit's events,
+// timers and tasks, all of it or nothing.
+func (t *Tenant) Act(ctx context.Context, c *turn.Commit, inside func(ctx context.Context, tx db.Tx) error) error {
+	return t.once(ctx, func(tx db.Tx) error {
+		if err := db.Gather(ctx, tx, lockAll(tx, c, func(ids.MailboxKey, string) {})...); err != nil {
+			return err
+		}
+		if err := inside(ctx, tx); err != nil {
+			return err
+		}
+		return writeOthers(ctx, tx, c)
 	})
 }
 

@@ -37,6 +37,7 @@ const (
 	PolicyCutoff  = "policy_cutoff" // too late to move, cancel or mark
 	MoveLimit     = "move_limit"    // moved as often as its terms allow
 	NoSuchBooking = "no_such_booking"
+	NoSuchBlock   = "no_such_block"
 	WrongState    = "wrong_state"     // cancelled, completed, ...
 	Changed       = "changed"         // the booking moved since it was shown
 	PromptLive    = "prompt_live"     // a payment prompt is still on the phone

@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -286,6 +287,18 @@ func (p *parser) shifts(o object, key string) []Shift {
 		}
 	}
 	return out
+}
+
+// ParseSpan reads a stretch of civil time as a definition has it: dates, the last
+// one included, or moments. Without an end it is one day.
+func ParseSpan(from, to string) (Span, error) {
+	m := map[string]any{"from": from}
+	if to != "" {
+		m["to"] = to
+	}
+	p := &parser{}
+	s := p.span(object{m: m})
+	return s, errors.Join(p.faults...)
 }
 
 // span reads from and to: dates, the last one included, or moments.

@@ -46,6 +46,8 @@ func Advice(code string) (sentence, next string) {
 		return "You are already waiting for as many times as we can keep in mind.", "leave one place before joining another"
 	case NotOnTheList:
 		return "There is no such place in the waitlist.", "list the places"
+	case NoSuchBlock:
+		return "There is no such blocked time.", "list what is blocked"
 	case NoSuchBooking:
 		return "There is no such booking.", "list the bookings"
 	case WrongState:
