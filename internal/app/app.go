@@ -92,6 +92,9 @@ type Work struct {
 	IDs    *ids.Source
 	Read   func(ctx context.Context, fn func(q db.Q) error) error
 	Secret func(name string) string // of the environment, "" when it is not there
+	// Fetch reads an address, a secret itself, within bounds; body is nil when nothing
+	// changed since the answer with the tag.
+	Fetch func(ctx context.Context, address, tag string) (body []byte, newTag string, err error)
 	// FeedURL is the address of the calendar a secret leads to.
 	FeedURL func(secret string) string
 }

@@ -30,7 +30,7 @@ var layers = []layer{
 		"app/booking/calendar", "app/booking/bookingsql", "app/booking/desk", "app/booking/tools/*", "app/booking/tools",
 		"app/booking/desk/desktest", "app/booking/flow", "app/booking/notices", "app/booking",
 	}},
-	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "llm/openai", "llm/anthropic", "payment/mpesa", "httpd", "telemetry"}},
+	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "llm/openai", "llm/anthropic", "payment/mpesa", "fetch", "httpd", "telemetry"}},
 	{"composition", []string{"server"}},
 	{"laboratory", []string{
 		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench/lap", "bench", "doctor", "chaos", "modelcheck", "archtest",

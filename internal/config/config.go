@@ -34,6 +34,14 @@ type Config struct {
 	WhatsApp WhatsApp `yaml:"whatsapp"`
 	Daraja   Daraja   `yaml:"daraja"`
 	Models   Models   `yaml:"models"`
+
+	Calendars Calendars `yaml:"calendars"`
+}
+
+// Calendars is how calendars of staff are read.
+type Calendars struct {
+	// Local allows plain HTTP and addresses of this machine and its network.
+	Local bool `yaml:"local" env:"RATIBA_CALENDARS_LOCAL"`
 }
 
 // Database is the PostgreSQL database of an installation of several nodes, or

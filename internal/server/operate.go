@@ -59,7 +59,7 @@ func (s *Server) Operate(ctx context.Context, slug, operation string, args json.
 
 func (s *Server) workFor(b *business, now time.Time, source *ids.Source) app.Work {
 	return app.Work{
-		Tenant: &b.tenant, Now: now, IDs: source, Read: b.store.Read, Secret: s.cfg.Secrets,
+		Tenant: &b.tenant, Now: now, IDs: source, Read: b.store.Read, Secret: s.cfg.Secrets, Fetch: s.fetch.Get,
 		FeedURL: func(secret string) string {
 			return strings.TrimSuffix(s.cfg.Settings.PublicURL, "/") + "/ics/" + b.route + "." + secret + ".ics"
 		},

@@ -26,6 +26,7 @@ import (
 	"github.com/ratiba/ratiba/internal/config"
 	"github.com/ratiba/ratiba/internal/coord"
 	"github.com/ratiba/ratiba/internal/coord/redis"
+	"github.com/ratiba/ratiba/internal/fetch"
 	"github.com/ratiba/ratiba/internal/httpd"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/llm"
@@ -61,6 +62,7 @@ type Server struct {
 	pairs    coord.Taker
 	numbers  coord.Taker
 	feeds    coord.Taker
+	fetch    *fetch.Client
 	typing   chan typing
 	tasks    sync.WaitGroup
 	end      context.CancelFunc
@@ -81,7 +83,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		cfg.Clock = clock.Real{}
 	}
 	s := &Server{
-		cfg: cfg, whatsapp: whatsapp.New(whatsapp.Config{}), businesses: map[ids.TenantID]*business{},
+		cfg: cfg, whatsapp: whatsapp.New(whatsapp.Config{}), fetch: fetch.New(cfg.Settings.Calendars.Local), businesses: map[ids.TenantID]*business{},
 		typing: make(chan typing, typingQueue),
 	}
 	s.routes.Store(&routes{})

@@ -138,7 +138,7 @@ func TestAnImportIsRefusedWhole(t *testing.T) {
 		"a broken manifest":         {change: map[string]func(string) string{"manifest.json": func(string) string { return "{" }}, want: "manifest cannot be read"},
 		"another form":              {change: manifest(`"format": 1`, `"format": 2`), want: "older or newer"},
 		"a newer build's":           {change: manifest(`"engine": `, `"engine": 99`), want: "newer version (test): its engine tables are at version 99"},
-		"a set without a version":   {change: manifest(`"booking": 7`, `"booking": 0`), want: "does not say at which version its booking tables"},
+		"a set without a version":   {change: manifest(`"booking": 8`, `"booking": 0`), want: "does not say at which version its booking tables"},
 		"an app this build has not": {change: manifest(`"app": "booking"`, `"app": "laundry"`), want: `the app "laundry"`},
 		"a path for an id":          {change: manifest(`"id": "01`, `"id": "../01`), want: "no business's id"},
 		"a table renamed":           {change: manifest(`"name": "contacts"`, `"name": "contracts"`), want: `table "contracts"`},

@@ -111,6 +111,7 @@ func everyTableIsFilled(t *testing.T, b *bundle) {
 	definition := []string{
 		"booking_policy", "closures", "service_staff", "services", "staff", "staff_exceptions", "staff_hours", "time_off", "resources",
 		"service_resources", "blocks", "group_sessions", "waitlist_offers", "calendar_links",
+		"busy_calendars", "busy_times",
 	}
 	_, m := export(t, b.store, "kinyozi")
 	for _, table := range m.Tables {

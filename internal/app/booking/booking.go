@@ -49,7 +49,7 @@ func New(payments payment.Ledger) (app.App, error) {
 	return app.App{
 		Name: Name, Flow: app.Erase(g, nil), Notices: app.Erase(n, nil), Tools: tools.All(payments), Texts: texts,
 		Section: section, Expect: expect(texts), Owns: owns, Close: release,
-		Jobs: []app.Job{waitlist(), review()}, Operations: operations(), Feed: feed, Migrations: bookingsql.Migrations(), Merge: bookingsql.Merge, Apply: apply, Check: check,
+		Jobs: []app.Job{waitlist(), review(), busy()}, Operations: operations(), Feed: feed, Migrations: bookingsql.Migrations(), Merge: bookingsql.Merge, Apply: apply, Check: check,
 		Person: bookingsql.Person(), Erase: bookingsql.Erase,
 	}, nil
 }
