@@ -84,23 +84,17 @@ func parse(raw []byte) ([]event, error) {
 			continue
 		}
 		p, ok := split(line)
-		if !ok || len(open) == 0 && (p.name != "BEGIN" || p.value != "VCALENDAR") {
-			return nil, fmt.Errorf("line %d is no calendar's", n+1)
+		if !ok || !p.fits(open) {
+			return nil, fmt.Errorf("line %d is no calendar's, or ends what is not open", n+1)
 		}
-		event := len(open) == 2 && open[1] == "VEVENT"
 		switch p.name {
 		case "BEGIN":
 			out = begun(out, open, p.value, n+1)
 			open = append(open, p.value)
 		case "END":
-			if open[len(open)-1] != p.value {
-				return nil, fmt.Errorf("line %d ends what is not open", n+1)
-			}
 			open = open[:len(open)-1]
 		default:
-			if event {
-				out[len(out)-1].props = append(out[len(out)-1].props, p)
-			}
+			kept(out, open, p)
 		}
 		if len(out) > maxEvents || len(open) > 8 {
 			return nil, fmt.Errorf("the calendar has more than %d events, or is nested too deep", maxEvents)
@@ -110,6 +104,23 @@ func parse(raw []byte) ([]event, error) {
 		return nil, errors.New("the calendar breaks off")
 	}
 	return out, nil
+}
+
+// fits reports whether a line may stand where these parts are open.
+func (p property) fits(open []string) bool {
+	if len(open) == 0 {
+		return p.name == "BEGIN" && p.value == "VCALENDAR"
+	}
+	return p.name != "END" || open[len(open)-1] == p.value
+}
+
+// kept keeps a line of an event; those of what is inside one, such as alarms, are
+// not its own.
+func kept(events []event, open []string, p property) {
+	if len(open) == 2 && open[1] == "VEVENT" {
+		e := &events[len(events)-1]
+		e.props = append(e.props, p)
+	}
 }
 
 // begun adds an event where one begins: inside the calendar, and nothing else.

@@ -165,11 +165,15 @@ const secretBytes = 16
 
 func link(_ context.Context, w app.Work, a LinkArgs) (app.Piece, any, error) {
 	secret := w.IDs.Token(secretBytes)
-	return app.Piece{Write: func(ctx context.Context, tx db.Tx) error {
-			return bookingsql.SetLink(ctx, tx, callerOf(w), calendar.Slug(a.Staff), hashed(secret))
-		}}, struct {
-			URL string `json:"url"`
-		}{w.FeedURL(secret)}, nil
+	write := func(ctx context.Context, tx db.Tx) error {
+		return bookingsql.SetLink(ctx, tx, callerOf(w), calendar.Slug(a.Staff), hashed(secret))
+	}
+	return app.Piece{Write: write}, linked{URL: w.FeedURL(secret)}, nil
+}
+
+// linked answers with the address, which is told this once.
+type linked struct {
+	URL string `json:"url"`
 }
 
 func hashed(secret string) string {
