@@ -50,6 +50,7 @@ type tenantCmd struct {
 	Person personCmd `cmd:"" help:"What a business keeps about one person."`
 
 	Documents documentsCmd `cmd:"" help:"Texts that questions are answered from."`
+	Calendar  calendarCmd  `cmd:"" help:"Days off, no-shows and calendar programs of a business that takes bookings."`
 }
 
 type applyCmd struct {

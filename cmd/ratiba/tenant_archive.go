@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,7 @@ type archivist interface {
 	DeleteTenant(ctx context.Context, slug string) error
 	ExportPerson(ctx context.Context, slug string, who contact.Identity, w io.Writer) error
 	ErasePerson(ctx context.Context, slug string, who contact.Identity) (store.Erasure, error)
+	Operate(ctx context.Context, slug, operation string, args json.RawMessage) (json.RawMessage, error)
 }
 
 // operator tries models and prompts, and looks at what they did.

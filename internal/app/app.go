@@ -8,6 +8,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"time"
 
@@ -32,6 +33,11 @@ type App struct {
 	Table      tool.Table
 	Dimensions func(node string, state json.RawMessage) map[string]string
 	Texts      *wording.Catalogue
+	// Notices is the graph of what is done and said without having been asked: it
+	// takes timers that belong to no thread and events of the kind notice, each
+	// from its start. It opens no thread and keeps no state. Nil when the app has
+	// none.
+	Notices Flow
 
 	// Section reads the app's section of a tenant's definition, once for all
 	// turns of that version.
@@ -56,6 +62,15 @@ type App struct {
 	// AtStake is the money a refund would be about, zero when none is known. Nil:
 	// the app takes none.
 	AtStake func(state json.RawMessage) money.Amount
+	// Jobs are work that belongs to no contact.
+	Jobs []Job
+	// Operations are what people of the business have done by command, by name.
+	// What they come to is kept as a job's piece is; its answer is encoded as JSON.
+	// A fault in the chain is what the person is told.
+	Operations map[string]func(ctx context.Context, w Work, args json.RawMessage) (p Piece, answer any, err error)
+	// Feed returns the calendar that a secret leads to, fault.NotFound when it leads
+	// nowhere. Nil when the app has none.
+	Feed func(ctx context.Context, w Work, secret string) ([]byte, error)
 
 	// Migrations are the app's tables, beside the platform's in each tenant's database.
 	Migrations fs.FS
@@ -89,6 +104,68 @@ type Filled struct {
 	State json.RawMessage
 	Told  []string // the values as the customer is told them
 }
+
+// Job is work of an app that belongs to no contact. It waits in a mailbox of its
+// own, so that one process at a time does it, and runs when a definition was
+// applied, when a write that Wakes names was committed, and when its own last
+// run said.
+type Job struct {
+	Name  string   // of its mailbox, unique in the app
+	Wakes []string // tools whose writes may leave it something to do
+	// Run does one piece, with no transaction open. An error has it run again
+	// later.
+	Run func(ctx context.Context, w Work) (Piece, error)
+}
+
+// Work is what a run of a job starts from.
+type Work struct {
+	Tenant *tenant.Tenant
+	Now    time.Time // the product's
+	IDs    *ids.Source
+	Read   func(ctx context.Context, fn func(q db.Q) error) error
+	Secret func(name string) string // of the environment, "" when it is not there
+	// Fetch reads an address, a secret itself, within bounds; body is nil when nothing
+	// changed since the answer with the tag.
+	Fetch func(ctx context.Context, address, tag string) (body []byte, newTag string, err error)
+	// FeedURL is the address of the calendar a secret leads to.
+	FeedURL func(secret string) string
+}
+
+// Piece is what a run came to. It is kept whole or not at all, and a refusal by
+// Write has the job run again at once.
+type Piece struct {
+	Write   func(ctx context.Context, tx db.Tx) error // nil when there is nothing to write
+	Notices []Notice
+	Tasks   []graph.Task
+	Again   time.Time // when to run again, zero for when it is woken
+}
+
+// Notice is an event for a contact's mailbox, or, with At, a timer there. The
+// app's graph of notices gets it.
+type Notice struct {
+	Contact ids.ContactID
+	Name    string
+	Data    any
+	Key     string    // an event of one key is delivered once
+	At      time.Time // zero for an event
+}
+
+// Mailbox is where the job waits.
+func (j Job) Mailbox() ids.MailboxKey { return ids.MailboxKey(JobPrefix + j.Name) }
+
+// JobPrefix begins the keys of jobs' mailboxes. They come after every contact's,
+// in the order in which mailboxes are locked.
+const JobPrefix = "system:"
+
+// Timers of a job's mailbox: somebody left it something to do, and its own last
+// run said when to run again.
+const (
+	JobTimer  = "run"
+	JobsAgain = "again"
+)
+
+// ErrAgain is what Piece.Write answers when what was read is no longer so.
+var ErrAgain = errors.New("app: read again")
 
 // Section is what an app made of its section of a definition. Turns share it
 // and change nothing in it.

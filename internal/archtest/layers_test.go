@@ -18,7 +18,7 @@ type layer struct {
 // layers is the architecture's import direction, from the inside out. A new
 // package gets a place here first.
 var layers = []layer{
-	{"leaves", []string{"ids", "clock", "fault", "money", "redact", "lenient", "config", "db", "db/dbtest"}},
+	{"leaves", []string{"ics", "ids", "clock", "fault", "money", "redact", "lenient", "config", "db", "db/dbtest"}},
 	{"vocabulary", []string{"tenant", "contact", "message", "thread"}},
 	{"messages", []string{"channel", "mailbox", "coord", "coord/coordtest", "outbox"}},
 	{"decisions", []string{"graph", "tool"}},
@@ -28,9 +28,9 @@ var layers = []layer{
 	{"turn", []string{"turn"}},
 	{"apps", []string{
 		"app/booking/calendar", "app/booking/bookingsql", "app/booking/desk", "app/booking/tools/*", "app/booking/tools",
-		"app/booking/desk/desktest", "app/booking/flow", "app/booking",
+		"app/booking/desk/desktest", "app/booking/flow", "app/booking/notices", "app/booking",
 	}},
-	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "channel/voice", "llm/openai", "llm/anthropic", "payment/mpesa", "notify/slack", "httpd", "telemetry", "mcp"}},
+	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "channel/voice", "llm/openai", "llm/anthropic", "payment/mpesa", "fetch", "notify/slack", "httpd", "telemetry", "mcp"}},
 	{"composition", []string{"server"}},
 	{"laboratory", []string{
 		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/voice", "sim/slack", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench/lap", "bench", "doctor", "chaos", "modelcheck", "golden", "eval", "archtest",

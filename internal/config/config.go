@@ -39,6 +39,8 @@ type Config struct {
 	Slack    Slack    `yaml:"slack"`
 	Operator Operator `yaml:"operator"`
 	Voice    Voice    `yaml:"voice"`
+
+	Calendars Calendars `yaml:"calendars"`
 }
 
 // Operator is who runs the installation.
@@ -55,6 +57,12 @@ type Voice struct {
 	// what it posts; default RATIBA_VOICE_SECRET. Where that is not set, nobody
 	// can call.
 	SecretEnv string `yaml:"secret_env" env:"RATIBA_VOICE_SECRET_ENV"`
+}
+
+// Calendars is how calendars of staff are read.
+type Calendars struct {
+	// Local allows plain HTTP and addresses of this machine and its network.
+	Local bool `yaml:"local" env:"RATIBA_CALENDARS_LOCAL"`
 }
 
 // Database is the PostgreSQL database of an installation of several nodes, or

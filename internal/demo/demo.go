@@ -349,6 +349,7 @@ func (d *Demo) handler(opt Options) http.Handler {
 	mux.Handle("/webhooks/", product)
 	mux.Handle("/api/", product)
 	mux.Handle("/voice/", product)
+	mux.Handle("/ics/", product)
 	mux.Handle("/healthz", product)
 	mux.Handle("/readyz", product)
 	mux.Handle("/", d.Sim.Handler())

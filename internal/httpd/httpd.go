@@ -1,5 +1,5 @@
-// Package httpd is the product's HTTP face: webhooks of the providers and
-// health.
+// Package httpd is the product's HTTP face: webhooks of the providers, calendars
+// to subscribe to, and health.
 //
 // A webhook is verified on its raw body, stored, and answered 200 only once
 // what it brought is durable; nothing slow runs before the answer. What cannot
@@ -9,13 +9,17 @@
 package httpd
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/fault"
@@ -49,6 +53,8 @@ type Intake interface {
 	Daraja(ctx context.Context, token string, body []byte) error
 	// Slack stores a signed interaction.
 	Slack(ctx context.Context, timestamp, signature string, body []byte) error
+	// Feed returns the calendar that the path with token leads to.
+	Feed(ctx context.Context, token string) ([]byte, error)
 	// Ready reports whether deliveries can be stored now.
 	Ready(ctx context.Context) error
 }
@@ -62,6 +68,7 @@ func New(in Intake, log *slog.Logger) http.Handler {
 	mux.HandleFunc("POST /webhooks/360dialog/{secret}", h.dialog360)
 	mux.HandleFunc("POST /webhooks/daraja/{token}", h.daraja)
 	mux.HandleFunc("POST /webhooks/slack", h.slack)
+	mux.HandleFunc("GET /ics/{file}", h.feed)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", h.ready)
 	return secure(mux)
@@ -132,6 +139,26 @@ func (h handler) slack(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusOK)
+}
+
+// feed answers a calendar program. The token is a secret and is in no log.
+func (h handler) feed(w http.ResponseWriter, r *http.Request) {
+	token, ok := strings.CutSuffix(r.PathValue("file"), ".ics")
+	ctx, cancel := context.WithTimeout(r.Context(), storeTime)
+	defer cancel()
+	body, err := []byte(nil), error(fault.E(fault.NotFound, "No such calendar."))
+	if ok {
+		body, err = h.in.Feed(ctx, token)
+	}
+	if err != nil {
+		h.failed(w, r, "ics", err)
+		return
+	}
+	sum := sha256.Sum256(body)
+	w.Header().Set("Content-Type", "text/calendar; charset=utf-8")
+	w.Header().Set("Cache-Control", "private, max-age=300")
+	w.Header().Set("Etag", `"`+hex.EncodeToString(sum[:16])+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body)) // answers 304 by the tag
 }
 
 func (h handler) store(w http.ResponseWriter, r *http.Request, limit int64, fn func(ctx context.Context, body []byte) error) {

@@ -49,6 +49,10 @@ func (i *intake) Slack(ctx context.Context, timestamp, signature string, body []
 	return i.take(ctx, "slack", timestamp, signature, string(body))
 }
 
+func (i *intake) Feed(ctx context.Context, token string) ([]byte, error) {
+	return []byte("BEGIN:VCALENDAR\r\n"), i.take(ctx, "feed", token)
+}
+
 func (i *intake) Ready(context.Context) error { return i.err }
 
 func serve(i *intake, r *http.Request) (*httptest.ResponseRecorder, string) {
@@ -147,6 +151,31 @@ func TestWhatReachesTheIntake(t *testing.T) {
 		if w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%s: headers %v", path, w.Header())
 		}
+	}
+}
+
+func TestACalendarIsSentOnceUntilItChanges(t *testing.T) {
+	t.Parallel()
+	get := func(i *intake, path, tag string) (*httptest.ResponseRecorder, string) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+		r.Header.Set("If-None-Match", tag)
+		return serve(i, r)
+	}
+	i := &intake{}
+	w, _ := get(i, "/ics/route.s3cret.ics", "")
+	if w.Code != http.StatusOK || w.Body.String() != "BEGIN:VCALENDAR\r\n" || w.Header().Get("Content-Type") != "text/calendar; charset=utf-8" ||
+		strings.Join(i.got, " ") != "feed route.s3cret" {
+		t.Errorf("%d %q %v of %v", w.Code, w.Body, w.Header(), i.got)
+	}
+	if again, _ := get(i, "/ics/route.s3cret.ics", w.Header().Get("Etag")); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+		t.Errorf("unchanged: %d %q", again.Code, again.Body)
+	}
+	if other, _ := get(&intake{}, "/ics/route.s3cret", ""); other.Code != http.StatusNotFound {
+		t.Errorf("without its ending: %d", other.Code)
+	}
+	gone, log := get(&intake{err: fault.E(fault.NotFound, "No such calendar.")}, "/ics/route.s3cret.ics", "")
+	if gone.Code != http.StatusNotFound || strings.Contains(log, "s3cret") {
+		t.Errorf("one that is not there: %d, log %s", gone.Code, log)
 	}
 }
 

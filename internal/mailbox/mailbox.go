@@ -48,6 +48,7 @@ const (
 	Timer         = "timer"
 	ReceiptFailed = "receipt_failed"
 	Resume        = "resume"
+	Notice        = "notice" // the app's own: something its contact is told without having asked
 	Missed        = "missed" // a payment's outcome that waited under a human who closed the chat
 	// Decided is a person's decision in a model's place: Name is the escalation,
 	// Data the llm.Decision.

@@ -40,7 +40,7 @@ func (d tools) over(all []tool.Tool) []tool.Tool {
 		calendar.CheckAvailability: tool.Typed(d.availability), calendar.QueryBookings: tool.Typed(d.query),
 		calendar.HoldSlot: tool.Typed(d.hold), calendar.ReleaseHold: tool.Typed(d.release),
 		calendar.ConfirmBooking: tool.Guarded(d.confirm), calendar.PushPayment: tool.Guarded(d.push),
-		calendar.CancelBooking: tool.Guarded(d.cancel),
+		calendar.CancelBooking: tool.Guarded(d.cancel), calendar.CompleteBooking: tool.Typed(d.complete),
 	}
 	for i := range all {
 		if h, ok := handlers[nameOf(all[i])]; ok {
@@ -155,7 +155,7 @@ func (m *memory) change(id string, fn func(v *visit)) *visit {
 func (d tools) hold(_ context.Context, env tool.Env, a calendar.HoldSlotArgs) (graph.Result, error) {
 	m := in(env.Tx)
 	if v := m.visit(a.BookingID); v != nil {
-		return tool.OK(v.Booking)
+		return desk.Changed(env, v.Booking, nil)
 	}
 	lapse(m, env.Now, "")
 	if old := m.visit(a.Replaces); old != nil && old.held() {
@@ -178,10 +178,11 @@ func (d tools) hold(_ context.Context, env tool.Env, a calendar.HoldSlotArgs) (g
 		ID: a.BookingID, Code: a.Code, ContactID: a.ContactID, Name: a.Name, ServiceID: a.ServiceID, StaffID: a.StaffID,
 		StaffName: w.Staff[0].Name, Start: a.Start.UTC(), End: a.Start.Add(w.Service.Duration).UTC(), Status: calendar.Held,
 		Price: w.Service.Price, Deposit: w.Service.Deposit, Paid: money.Amount{Currency: w.Service.Price.Currency},
-		HoldUntil: a.HoldUntil.UTC(), ChangeUntil: a.Start.Add(-d.settings.Policy.Cancel), Version: 1,
+		HoldUntil: a.HoldUntil.UTC(), ChangeUntil: a.Start.Add(-d.settings.Policy.Cancel), MoveUntil: a.Start.Add(-d.settings.Policy.Move), Version: 1,
+		Terms: d.settings.Policy.Terms,
 	}}
 	m.bookings = append(m.bookings, &v)
-	return tool.OK(v.Booking)
+	return desk.Changed(env, v.Booking, nil)
 }
 
 func (d tools) release(_ context.Context, env tool.Env, a calendar.ReleaseHoldArgs) (graph.Result, error) {
@@ -191,9 +192,19 @@ func (d tools) release(_ context.Context, env tool.Env, a calendar.ReleaseHoldAr
 		return desk.Refuse(calendar.NoSuchBooking)
 	}
 	if v.held() {
-		m.change(v.ID, func(v *visit) { v.Status = calendar.Expired })
+		v = m.change(v.ID, func(v *visit) { v.Status = calendar.Expired })
 	}
+	desk.Keep(env, v.Booking)
 	return tool.OK(struct{}{})
+}
+
+func (d tools) complete(_ context.Context, env tool.Env, a calendar.CompleteBookingArgs) (graph.Result, error) {
+	m := in(env.Tx)
+	v := m.visit(a.BookingID)
+	if v == nil || v.Status != calendar.Confirmed || env.Now.Before(v.End) {
+		return desk.Refuse(calendar.WrongState)
+	}
+	return desk.Changed(env, m.change(v.ID, func(v *visit) { v.Status = calendar.Completed }).Booking, nil)
 }
 
 // retake makes sure that a hold still has its time, taking it again when it
@@ -222,7 +233,7 @@ func (d tools) confirm(_ context.Context, env tool.Env, a calendar.ConfirmBookin
 	case !v.Start.Equal(a.Start):
 		return desk.Refuse(calendar.Changed)
 	case v.Status == calendar.Confirmed && v.receipt == a.Receipt:
-		return tool.OK(v.Booking)
+		return desk.Changed(env, v.Booking, nil)
 	case !v.held() && v.Status != calendar.Expired:
 		return desk.Refuse(calendar.WrongState)
 	case a.Paid.Minor < v.Deposit.Minor:
@@ -232,7 +243,7 @@ func (d tools) confirm(_ context.Context, env tool.Env, a calendar.ConfirmBookin
 		return desk.Answer(nil, err)
 	}
 	v = m.change(v.ID, func(v *visit) { v.Status, v.receipt, v.Paid.Minor = calendar.Confirmed, a.Receipt, a.Paid.Minor })
-	return tool.OK(v.Booking)
+	return desk.Changed(env, v.Booking, nil)
 }
 
 func (d tools) cancel(_ context.Context, env tool.Env, a calendar.CancelBookingArgs) (graph.Result, error) {
@@ -242,7 +253,7 @@ func (d tools) cancel(_ context.Context, env tool.Env, a calendar.CancelBookingA
 	case v == nil:
 		return desk.Refuse(calendar.NoSuchBooking)
 	case v.Status == calendar.Cancelled && v.Version == a.Version+1:
-		return tool.OK(v.Booking)
+		return desk.Changed(env, v.Booking, nil)
 	case !v.held() && v.Status != calendar.Confirmed:
 		return desk.Refuse(calendar.WrongState)
 	case v.Version != a.Version:
@@ -250,7 +261,7 @@ func (d tools) cancel(_ context.Context, env tool.Env, a calendar.CancelBookingA
 	case v.Status == calendar.Confirmed && env.Now.After(v.ChangeUntil):
 		return desk.Refuse(calendar.PolicyCutoff)
 	}
-	return tool.OK(m.change(v.ID, func(v *visit) { v.Status = calendar.Cancelled }).Booking)
+	return desk.Changed(env, m.change(v.ID, func(v *visit) { v.Status = calendar.Cancelled }).Booking, nil)
 }
 
 func (d tools) push(ctx context.Context, env tool.Env, a calendar.PushPaymentArgs) (graph.Result, error) {
@@ -303,5 +314,5 @@ func (d tools) push(ctx context.Context, env tool.Env, a calendar.PushPaymentArg
 	if err != nil {
 		return graph.Result{}, err
 	}
-	return tool.OK(v.Booking)
+	return desk.Changed(env, v.Booking, nil)
 }

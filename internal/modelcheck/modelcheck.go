@@ -104,6 +104,7 @@ func newKit(ledger payment.Ledger, adapt func([]tool.Tool) []tool.Tool) (*kit, e
 	if err != nil {
 		return nil, err
 	}
+	a.Jobs = nil // they belong to no contact, and nobody here waits in line
 	texts, err := turn.Texts()
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/thread"
+	"github.com/ratiba/ratiba/internal/tool"
 	"github.com/ratiba/ratiba/internal/turn"
 )
 
@@ -195,6 +196,10 @@ func (m *memory) Contact(_ context.Context, id ids.ContactID) (contact.Contact, 
 }
 
 // Transcript implements turn.Store. Words decide nothing here.
+func (m *memory) Answered(context.Context, db.Q, ids.ThreadID) ([]tool.Answered, error) {
+	return nil, nil
+}
+
 func (m *memory) Transcript(context.Context, ids.ThreadID) ([]turn.Line, error) { return nil, nil }
 
 // Quoted implements turn.Store. Nobody quotes here.

@@ -37,12 +37,16 @@ type asked struct {
 	Label    string            `json:"label,omitempty"`
 	ID       string            `json:"id,omitempty"`
 	Document retrieve.Document `json:"document,omitzero"`
+	// Operation and Args are those of Operate.
+	Operation string          `json:"operation,omitempty"`
+	Args      json.RawMessage `json:"args,omitempty"`
 }
 
 // told is the answer, and what a stream ends with that broke off.
 type told struct {
 	Tenant    tenant.Tenant    `json:"tenant,omitzero"`
 	Counts    store.Counts     `json:"counts,omitempty"`
+	Answer    json.RawMessage  `json:"answer,omitempty"`
 	Erasure   store.Erasure    `json:"erasure,omitzero"`
 	Trials    []store.Rollout  `json:"trials,omitempty"`
 	Tenants   []tenant.Tenant  `json:"tenants,omitempty"`
@@ -71,6 +75,10 @@ func (s *Server) archiveRoutes(mux *http.ServeMux) {
 	}))
 	mux.HandleFunc("POST /tenants/delete", answers(func(ctx context.Context, a asked) (told, error) {
 		return told{}, s.DeleteTenant(ctx, a.Slug)
+	}))
+	mux.HandleFunc("POST /tenants/operate", answers(func(ctx context.Context, a asked) (out told, err error) {
+		out.Answer, err = s.Operate(ctx, a.Slug, a.Operation, a.Args)
+		return out, err
 	}))
 	mux.HandleFunc("POST /persons/export", streams(func(ctx context.Context, a asked, w io.Writer) error {
 		return s.ExportPerson(ctx, a.Slug, a.Person, w)
@@ -280,6 +288,13 @@ func (r *Remote) Holdings(ctx context.Context, slug string) (store.Counts, error
 	var out told
 	err := r.ask(ctx, "/tenants/holdings", asked{Slug: slug}, into(&out))
 	return out.Counts, err
+}
+
+// Operate is Server.Operate.
+func (r *Remote) Operate(ctx context.Context, slug, operation string, args json.RawMessage) (json.RawMessage, error) {
+	var out told
+	err := r.ask(ctx, "/tenants/operate", asked{Slug: slug, Operation: operation, Args: args}, into(&out))
+	return out.Answer, err
 }
 
 // DeleteTenant is Server.DeleteTenant.

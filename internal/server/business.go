@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/ratiba/ratiba/internal/app"
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/coord"
 	"github.com/ratiba/ratiba/internal/db"
@@ -164,6 +166,9 @@ func (s *Server) Apply(ctx context.Context, t tenant.Tenant) (tenant.Tenant, err
 	if err := s.loadChanged(ctx); err != nil {
 		return t, err
 	}
+	if err := s.wakeJobs(ctx, reg.Tenant.ID); err != nil {
+		return t, err
+	}
 	if err := s.hot.Publish(ctx, topicTenants, nil); err != nil {
 		// The other nodes look every few seconds.
 		s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "server.publish_failed", slog.String("error", err.Error()))
@@ -310,8 +315,12 @@ func (t turnSource) Claim(ctx context.Context, id ids.TenantID, limit int) ([]co
 	for i, claim := range claims {
 		jobs[i] = coord.Job{
 			Run: func(ctx context.Context) {
-				if store.IsSystem(claim.Key) {
+				switch key := string(claim.Key); {
+				case store.IsArchive(claim.Key):
 					s.archiveLog(ctx, b, claim)
+					return
+				case strings.HasPrefix(key, app.JobPrefix):
+					s.turns.Wake(id, s.work(ctx, b, claim))
 					return
 				}
 				committed, due := s.engine.Handle(ctx, b.turns, claim)

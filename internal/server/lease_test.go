@@ -44,6 +44,18 @@ func TestARunningTurnKeepsItsLease(t *testing.T) {
 	if jobs, err := s.ClaimTurns(t.Context(), "01NOBODY"); err != nil || jobs != nil {
 		t.Errorf("claimed %d turns of nobody, %v", len(jobs), err)
 	}
+	for { // what applying the definition woke is done first
+		jobs, err := s.ClaimTurns(t.Context(), def.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range jobs {
+			j.Run(t.Context())
+		}
+		if len(jobs) == 0 {
+			break
+		}
+	}
 	now := clock.Real{}.Now()
 	m := message.Inbound{
 		Channel: "whatsapp", Number: "1", ProviderID: "m1", Kind: message.Text, Text: "habari",

@@ -28,6 +28,7 @@ import (
 	"github.com/ratiba/ratiba/internal/config"
 	"github.com/ratiba/ratiba/internal/coord"
 	"github.com/ratiba/ratiba/internal/coord/redis"
+	"github.com/ratiba/ratiba/internal/fetch"
 	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/httpd"
 	"github.com/ratiba/ratiba/internal/ids"
@@ -72,6 +73,8 @@ type Server struct {
 	sends     *coord.Pump
 	pairs     coord.Taker
 	numbers   coord.Taker
+	feeds     coord.Taker
+	fetch     *fetch.Client
 	typing    chan typing
 	tasks     sync.WaitGroup
 	end       context.CancelFunc
@@ -93,7 +96,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		cfg.Clock = clock.Real{}
 	}
 	s := &Server{
-		cfg: cfg, whatsapp: whatsapp.New(whatsapp.Config{}), businesses: map[ids.TenantID]*business{},
+		cfg: cfg, whatsapp: whatsapp.New(whatsapp.Config{}), fetch: fetch.New(cfg.Settings.Calendars.Local), businesses: map[ids.TenantID]*business{},
 		typing: make(chan typing, typingQueue),
 	}
 	s.routes.Store(&routes{})
@@ -137,6 +140,7 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 	// 80 a second and number.
 	s.pairs = s.hot.Bucket("pairs", coord.Rate{Every: 6 * time.Second, Burst: 45})
 	s.numbers = s.hot.Bucket("numbers", coord.Rate{Every: time.Second / 80, Burst: 80})
+	s.feeds = s.hot.Bucket("feeds", feedRate())
 	return nil
 }
 

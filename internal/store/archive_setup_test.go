@@ -143,6 +143,10 @@ func (b *bundle) booked() *turn.Commit {
 	b.exec("INSERT INTO occupancy (booking_id, subject, starts_at, ends_at) VALUES ('b1', 'juma', $1, $2)", db.At(later(86400)), db.At(later(88200)))
 	b.exec(`INSERT INTO booking_history (booking_id, version, event, status, staff_id, starts_at, detail, at)
 		VALUES ('b1', 2, 'cancelled', 'confirmed', 'juma', $1, 'because Zawadi Kiprono is ill', $1)`, db.At(later(86400)))
+	b.exec(`INSERT INTO waitlist (id, contact_id, name, service_id, staff_id, from_date, to_date, time_from, time_to, status, skips, booking_id, joined_at)
+		VALUES ('w1', $1, 'Zawadi Kiprono', 'cut', '', '2026-12-01', '2026-12-02', '', '', 'waiting', 0, '', $2)`, contactID, db.At(noon))
+	b.exec(`INSERT INTO feedback (booking_id, contact_id, rating, comment, thread_id, turn_id, models, at)
+		VALUES ('b1', $1, 'up', 'Zawadi Kiprono was happy', '', '', '[]', $2)`, contactID, db.At(later(90000)))
 	b.insert(payment.Attempt{
 		ID: "a1", Thread: hers.Thread.ID, ContactID: hers.Contact.ID, Subject: "b1", Provider: "mpesa", Reference: "RTB-1", Account: "K7Q",
 		Phone: zawadi, Status: payment.Succeeded, Receipt: "SFF6XYZ123", CreatedAt: noon, SettledAt: noon,

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/db"
@@ -28,8 +27,8 @@ const (
 	archiveThreads = 20
 )
 
-// IsSystem reports whether a claimed mailbox is work of the tenant itself.
-func IsSystem(key ids.MailboxKey) bool { return strings.HasPrefix(string(key), systemPrefix) }
+// IsArchive reports whether a claimed mailbox is the archive's: work of the tenant itself.
+func IsArchive(key ids.MailboxKey) bool { return key == archiveMailbox }
 
 // scheduleArchive makes sure that the archive will run: from the first row on
 // it does for good.

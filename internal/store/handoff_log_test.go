@@ -144,7 +144,7 @@ func TestOldLogsMoveIntoTheArchiveOnceAndWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range claims {
-			if store.IsSystem(c.Key) {
+			if store.IsArchive(c.Key) {
 				n, _, err := b.ArchiveLog(t.Context(), c, now)
 				if _, _, again := b.ArchiveLog(t.Context(), c, now); !errors.Is(again, turn.ErrLost) {
 					t.Errorf("a second run under the same lease: %v, want ErrLost", again)

@@ -122,6 +122,9 @@ func everyTableIsFilled(t *testing.T, b *bundle) {
 	definition := []string{
 		"booking_policy", "closures", "service_staff", "services", "staff", "staff_exceptions", "staff_hours", "time_off",
 		"broadcasts", "documents", "mcp_tokens", "staff_blocks", "tool_confirmations", "broadcast_recipients",
+		"resources",
+		"service_resources", "blocks", "group_sessions", "waitlist_offers", "calendar_links",
+		"busy_calendars", "busy_times",
 	}
 	_, m := export(t, b.store, "kinyozi")
 	for _, table := range m.Tables {
@@ -262,7 +265,7 @@ func TestAPersonReadsWhatIsKept(t *testing.T) {
 	}
 	want := map[string]int{
 		"contacts": 1, "contact_identities": 2, "inbox": 1, "timers": 1, "conversation_threads": 1, "transcript": 1, "outbox": 1,
-		"tool_calls": 1, "tasks": 1, "payment_attempts": 1, "llm_calls": 1, "escalations": 1, "bookings": 1, "booking_history": 1,
+		"tool_calls": 1, "tasks": 1, "payment_attempts": 1, "llm_calls": 1, "escalations": 1, "bookings": 1, "booking_history": 1, "feedback": 1, "waitlist": 1,
 		"handoff_log": 1, "handoff_log_archive": 1, "held_messages": 1, "voice_calls": 1,
 	}
 	for table, n := range want {

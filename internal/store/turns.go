@@ -18,6 +18,7 @@ import (
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/thread"
+	"github.com/ratiba/ratiba/internal/tool"
 	"github.com/ratiba/ratiba/internal/turn"
 )
 
@@ -161,13 +162,19 @@ func (t *Tenant) Recorded(ctx context.Context) (out []Recorded, err error) {
 	return out, err
 }
 
+// Answered implements turn.Store.
+func (t Turns) Answered(ctx context.Context, q db.Q, th ids.ThreadID) ([]tool.Answered, error) {
+	out, err := db.Collect(ctx, q, "read models of thread", func(row db.Scanner) (a tool.Answered, err error) {
+		err = row.Scan(&a.Role, &a.Prompt, &a.Arm)
+		return a, err
+	}, "SELECT DISTINCT role, prompt_version, canary_arm FROM llm_calls WHERE thread_id = $1 ORDER BY role, prompt_version, canary_arm", string(th))
+	return append([]tool.Answered{}, out...), err
+}
+
 // Commit implements turn.Store. It runs once: what another transaction was
 // faster at is read again by a new run of the turn.
 func (t Turns) Commit(ctx context.Context, c *turn.Commit, inside func(ctx context.Context, tx db.Tx) error) error {
-	err := t.once(ctx, func(tx db.Tx) error {
-		if err := fence(ctx, tx, c); err != nil {
-			return err
-		}
+	return t.commit(ctx, c, func(tx db.Tx) error {
 		if err := inside(ctx, tx); err != nil {
 			return err
 		}
@@ -179,7 +186,17 @@ func (t Turns) Commit(ctx context.Context, c *turn.Commit, inside func(ctx conte
 		if err := writeFacts(ctx, tx, c); err != nil {
 			return err
 		}
-		if err := finish(ctx, tx, c.Claim.Key, c.Batch, c.TurnID, c.Now); err != nil {
+		return finish(ctx, tx, c.Claim.Key, c.Batch, c.TurnID, c.Now)
+	})
+}
+
+// commit runs what is written under the fence and gives the mailbox back.
+func (t Turns) commit(ctx context.Context, c *turn.Commit, write func(tx db.Tx) error) error {
+	err := t.once(ctx, func(tx db.Tx) error {
+		if err := fence(ctx, tx, c); err != nil {
+			return err
+		}
+		if err := write(tx); err != nil {
 			return err
 		}
 		return tx.Last(ctx, askDone(c))
@@ -208,25 +225,11 @@ func (t *Tenant) once(ctx context.Context, fn func(tx db.Tx) error) error {
 func fence(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 	var token string
 	var newer bool
-	keys := []ids.MailboxKey{c.Claim.Key}
-	for _, e := range c.Events {
-		keys = append(keys, e.Mailbox)
-	}
-	for _, tm := range c.Timers {
-		keys = append(keys, tm.Mailbox)
-	}
-	slices.Sort(keys)
-	var asks []db.Ask
-	for _, key := range slices.Compact(keys) {
-		asks = append(asks, db.Each("lock mailbox", func(row db.Scanner) error {
-			var held string
-			err := row.Scan(&held)
-			if key == c.Claim.Key {
-				token = held
-			}
-			return err
-		}, "SELECT lease_token FROM mailboxes WHERE key = $1"+tx.Dialect().ForUpdate, string(key)))
-	}
+	asks := lockAll(tx, c, func(key ids.MailboxKey, held string) {
+		if key == c.Claim.Key {
+			token = held
+		}
+	})
 	if c.Supersede {
 		asks = append(asks, db.Into("look for newer messages", []any{&newer}, `SELECT EXISTS (SELECT 1 FROM inbox
 			WHERE mailbox_key = $1 AND done_at IS NULL AND kind = 'message' AND seq > $2)`, string(c.Claim.Key), c.Batch.Items[len(c.Batch.Items)-1].Seq))
@@ -247,6 +250,29 @@ func fence(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 		return turn.ErrStale
 	}
 	return nil
+}
+
+// lockAll locks the mailboxes a commit touches, in the order of their keys, and
+// tells who holds each.
+func lockAll(tx db.Tx, c *turn.Commit, holder func(key ids.MailboxKey, token string)) []db.Ask {
+	keys := []ids.MailboxKey{c.Claim.Key}
+	for _, e := range c.Events {
+		keys = append(keys, e.Mailbox)
+	}
+	for _, tm := range c.Timers {
+		keys = append(keys, tm.Mailbox)
+	}
+	slices.Sort(keys)
+	var asks []db.Ask
+	for _, key := range slices.Compact(keys) {
+		asks = append(asks, db.Each("lock mailbox", func(row db.Scanner) error {
+			var held string
+			err := row.Scan(&held)
+			holder(key, held)
+			return err
+		}, "SELECT lease_token FROM mailboxes WHERE key = $1"+tx.Dialect().ForUpdate, string(key)))
+	}
+	return asks
 }
 
 // lockMailbox keeps others from delivering into a mailbox, or claiming it,
@@ -309,6 +335,11 @@ func writeFacts(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 	if err := errors.Join(writeHeld(ctx, tx, c), logRelayed(ctx, tx, c)); err != nil {
 		return err
 	}
+	return writeOthers(ctx, tx, c)
+}
+
+// writeOthers writes what is not said: timers, tasks and events.
+func writeOthers(ctx context.Context, tx db.Tx, c *turn.Commit) error {
 	for _, tm := range c.Timers {
 		if err := writeTimer(ctx, tx, tm, c.Claim.Key); err != nil {
 			return err

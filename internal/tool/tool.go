@@ -73,8 +73,22 @@ type Env struct {
 	// message. Nil for reads. The effect is carried out after commit under the
 	// key, once.
 	Enqueue func(ctx context.Context, e Effect) error
+	// SetTimer sets a timer of the contact that belongs to no thread, or removes
+	// it when at is zero. The app's graph of notices gets it. Nil for reads.
+	SetTimer func(name string, at time.Time, data any)
+	// Answered tells who has answered in a thread so far: code alone when nobody.
+	// Nil for reads.
+	Answered func(ctx context.Context, th ids.ThreadID) ([]Answered, error)
 
 	granted bool // set by the registry alone
+}
+
+// Answered is a model's part in a thread: the seam it was asked at, the version
+// of its prompt, and the arm of a canary rollout, "" outside one.
+type Answered struct {
+	Role   string `json:"role"`
+	Prompt string `json:"prompt"`
+	Arm    string `json:"arm,omitempty"`
 }
 
 // Effect is something a write wants done outside, after commit.

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"time"
 
+	"github.com/ratiba/ratiba/internal/app"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/ids"
@@ -74,6 +76,8 @@ func (r *run) decide(ctx context.Context) error {
 		return r.timerTurn(ctx)
 	case pathDecided:
 		return r.decidedTurn(ctx)
+	case pathNotice:
+		return r.noticeTurn(ctx)
 	case pathExpired:
 		r.expire()
 	case pathUndelivered:
@@ -196,6 +200,7 @@ func (r *run) build() error {
 		r.th.Arms = r.arms
 	}
 	r.mark()
+	r.wakeJobs()
 	r.queue()
 	r.commit.Held, r.commit.Shown = r.holds, r.shown
 	for _, e := range r.effects {
@@ -213,6 +218,16 @@ func (r *run) heard(it mailbox.Item) {
 		Thread: r.th.ID, Direction: "in", Origin: string(r.th.Actor), ProviderID: m.ProviderID, At: it.ReceivedAt,
 		Body: spokenBody{Text: m.Text, Kind: string(m.Kind), Choice: m.Choice, Attachment: m.Attachment},
 	})
+}
+
+// wakeJobs has the app's jobs run that this turn's writes may have left
+// something to do.
+func (r *run) wakeJobs() {
+	for _, j := range r.b.App.Jobs {
+		if slices.ContainsFunc(r.writes, func(w graph.Write) bool { return slices.Contains(j.Wakes, w.Tool) }) {
+			r.commit.Timers = append(r.commit.Timers, TimerRow{Mailbox: j.Mailbox(), Name: app.JobTimer, At: r.now})
+		}
+	}
 }
 
 // row fills what every effect of this turn has in common.

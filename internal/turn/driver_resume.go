@@ -106,7 +106,7 @@ func (r *run) goOn(ctx context.Context, e graph.Event) error {
 		return nil
 	}
 	r.in = graph.Input{Language: r.th.Language, LanguageConfidence: 1, Confidence: 1, Event: &e}
-	s, err := r.walk(ctx, graph.Name(r.th.Node), r.th.State)
+	s, err := r.walk(ctx, r.b.App.Flow, graph.Name(r.th.Node), r.th.State)
 	if err != nil {
 		return err
 	}
@@ -133,13 +133,13 @@ func (r *run) returning(ctx context.Context, told []string, draft, lang string) 
 		return r.rephrase(draft)
 	}
 	words, call, err := r.e.cfg.Understander.Shape(ctx, llm.Reorientation, told, draft, lang, r.origin(r.expect()))
-		if call != "" {
-			r.calls = append(r.calls, call)
-		}
+	if call != "" {
+		r.calls = append(r.calls, call)
+	}
 	if err != nil {
 		words = ""
-		}
-		r.phrases = append(r.phrases, words)
+	}
+	r.phrases = append(r.phrases, words)
 	return cmp.Or(words, draft)
 }
 

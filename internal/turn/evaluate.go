@@ -38,7 +38,7 @@ func (r *run) stepsTurn(ctx context.Context) error {
 			return nil
 		}
 	}
-	s, err := r.walk(ctx, graph.Name(r.th.Node), r.th.State)
+	s, err := r.walk(ctx, r.b.App.Flow, graph.Name(r.th.Node), r.th.State)
 	if err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func (r *run) stepPayment(ctx context.Context, raw json.RawMessage) error {
 	if !owned {
 		node, state = r.b.App.Flow.Start()
 	}
-	s, err := r.walk(ctx, node, state)
+	s, err := r.walk(ctx, r.b.App.Flow, node, state)
 	if err != nil {
 		return err
 	}
@@ -200,11 +200,33 @@ func (r *run) timerTurn(ctx context.Context) error {
 	r.in = graph.Input{Language: r.th.Language, LanguageConfidence: 1, Confidence: 1, Event: &graph.Event{
 		Kind: mailbox.Timer, Name: e.Name, Data: e.Data, At: r.batch.Items[0].ReceivedAt,
 	}}
-	s, err := r.walk(ctx, graph.Name(r.th.Node), r.th.State)
+	s, err := r.walk(ctx, r.b.App.Flow, graph.Name(r.th.Node), r.th.State)
 	if err != nil {
 		return err
 	}
 	return r.keep(ctx, s)
+}
+
+// noticeTurn takes a timer or event of the app's own through its graph of
+// notices. It is said whoever drives the thread, and changes no thread.
+func (r *run) noticeTurn(ctx context.Context) error {
+	notices := r.b.App.Notices
+	if notices == nil {
+		return nil
+	}
+	e := r.batch.Event()
+	r.in = graph.Input{Language: r.th.Language, LanguageConfidence: 1, Confidence: 1, Event: &graph.Event{
+		Kind: e.Kind, Name: e.Name, Data: e.Data, At: r.batch.Items[0].ReceivedAt,
+	}}
+	node, state := notices.Start()
+	s, err := r.walk(ctx, notices, node, state)
+	if err != nil {
+		return err
+	}
+	for _, t := range s.timers {
+		r.timers = append(r.timers, TimerRow{Mailbox: r.claim.Key, Name: t.Name, At: t.At, Data: t.Data})
+	}
+	return r.tell(ctx, s, outbox.Reminder)
 }
 
 // expire closes a thread nobody went on with and gives back what it held. The

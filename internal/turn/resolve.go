@@ -47,6 +47,7 @@ const (
 	pathEngaged                  // an admin reacted to a page
 	pathBriefed                  // a model's briefing for the admins
 	pathTranslated               // a model's translation for an admin
+	pathNotice                   // the app's own timer or event, which belongs to no thread
 )
 
 // resolve says what the batch is, given who writes and who drives.
@@ -91,6 +92,8 @@ func (r *run) resolveEvent(e *mailbox.Event) path {
 		return pathMissed
 	case e.Kind == mailbox.Translated:
 		return pathTranslated
+	case e.Kind == mailbox.Notice || e.Kind == mailbox.Timer && e.Scope == "":
+		return pathNotice
 	case !ours || r.snap.Thread == nil:
 		return pathNothing
 	case e.Kind == mailbox.Timer && e.Name == TTLTimer:

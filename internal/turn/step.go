@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ratiba/ratiba/internal/app"
 	"github.com/ratiba/ratiba/internal/graph"
 )
 
@@ -26,12 +27,12 @@ type stepped struct {
 
 // walk takes the turn's input through the graph until it rests. It is a pure
 // function of the input, the recorded reads and the conflicts known so far.
-func (r *run) walk(ctx context.Context, node graph.Name, state json.RawMessage) (stepped, error) {
+func (r *run) walk(ctx context.Context, flow app.Flow, node graph.Name, state json.RawMessage) (stepped, error) {
 	in := graph.In[json.RawMessage]{
 		Node: node, State: state, Input: r.in, Facts: r.facts(), Now: r.now, IDs: r.ids, Results: r.reads,
 	}
 	var s stepped
-	at, err := r.b.App.Flow.Begin(in)
+	at, err := flow.Begin(in)
 	if err != nil {
 		return s, fmt.Errorf("begin: %w", err)
 	}
@@ -39,7 +40,7 @@ func (r *run) walk(ctx context.Context, node graph.Name, state json.RawMessage) 
 	for range maxSteps {
 		draws := r.ids.Clone() // a node that runs again after its reads draws the same
 		in.IDs = draws
-		out, err := r.b.App.Flow.Step(in)
+		out, err := flow.Step(in)
 		if err != nil {
 			return s, fmt.Errorf("step: %w", err)
 		}

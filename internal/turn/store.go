@@ -16,6 +16,7 @@ import (
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/thread"
+	"github.com/ratiba/ratiba/internal/tool"
 )
 
 // What a commit may answer in place of success. None of them counts as a
@@ -44,6 +45,8 @@ type Store interface {
 	Release(ctx context.Context, c mailbox.Claim, due time.Time, failed bool) error
 	// Contact reads another contact and when they last wrote.
 	Contact(ctx context.Context, id ids.ContactID) (contact.Contact, time.Time, error)
+	// Answered tells which models have answered in a thread, by role and prompt.
+	Answered(ctx context.Context, q db.Q, th ids.ThreadID) ([]tool.Answered, error)
 	// Transcript reads a thread's lines, oldest first, the last thousand at most.
 	Transcript(ctx context.Context, th ids.ThreadID) ([]Line, error)
 	// Quoted finds what a message to a contact was about, by the provider's id of

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ratiba/ratiba/internal/contact"
 	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/graph"
+	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/mailbox"
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/tool"
@@ -111,6 +113,12 @@ func (r *run) env(q db.Q, tx db.Tx) tool.Env {
 				ContactID: to, ThreadID: r.threadID(), Epoch: r.th.Epoch, Payload: encode(e.Payload), ExpiresAt: e.Expires,
 			}))
 			return nil
+		}
+		env.Answered = func(ctx context.Context, th ids.ThreadID) ([]tool.Answered, error) {
+			return r.b.Store.Answered(ctx, tx, th)
+		}
+		env.SetTimer = func(name string, at time.Time, data any) {
+			r.commit.Timers = append(r.commit.Timers, TimerRow{Mailbox: r.claim.Key, Name: name, At: at, Data: data})
 		}
 	}
 	return env

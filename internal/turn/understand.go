@@ -29,7 +29,8 @@ func (r *run) understandStages(ctx context.Context) error {
 		return r.settle()
 	case pathNothing, pathAdmin, pathRelay, pathHold, pathQuiet, pathPolite, pathRequest, pathPaymentCheck, pathTimer,
 		pathExpired, pathUndelivered, pathResume, pathPoison, pathUnreadable, pathSlow, pathMissed, pathDecided,
-		pathOptOut, pathClock, pathLater, pathEngaged, pathBriefed, pathTranslated:
+		pathOptOut, pathClock, pathLater, pathEngaged, pathBriefed, pathTranslated,
+		pathNotice:
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ var (
 	ErrFacts      = errors.New("wording: the languages use different facts")
 	ErrMissingKey = errors.New("wording: a text is missing in a language")
 	ErrEmpty      = errors.New("wording: a text is empty")
+	ErrTwice      = errors.New("wording: a text stands in two folders")
 )
 
 // Localized is a fact that reads differently per language, such as a service's
@@ -44,16 +45,25 @@ type Catalogue struct {
 	texts map[string]map[string]*template.Template // by language, by key
 }
 
-// Load reads en.yaml and sw.yaml and returns every fault found, joined.
-func Load(fsys fs.FS) (*Catalogue, error) {
+// Load reads en.yaml and sw.yaml of each folder and returns every fault found,
+// joined. A key stands in one folder.
+func Load(folders ...fs.FS) (*Catalogue, error) {
 	c := &Catalogue{texts: map[string]map[string]*template.Template{}}
 	var errs []error
 	for _, lang := range []string{English, Swahili} {
-		texts, err := load(fsys, lang)
-		if err != nil {
-			errs = append(errs, err)
+		c.texts[lang] = map[string]*template.Template{}
+		for _, fsys := range folders {
+			texts, err := load(fsys, lang)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			for key, text := range texts {
+				if _, twice := c.texts[lang][key]; twice {
+					errs = append(errs, fmt.Errorf("%w: %s in %s", ErrTwice, key, lang))
+				}
+				c.texts[lang][key] = text
+			}
 		}
-		c.texts[lang] = texts
 	}
 	errs = append(errs, c.compare()...)
 	if len(errs) > 0 {

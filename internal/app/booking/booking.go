@@ -1,8 +1,9 @@
 // Package booking assembles the booking app: businesses that sell their
 // staff's time by appointment.
 //
-// It only puts together what lies below it: the conversation (flow), the
-// domain (calendar), its tables (bookingsql) and its tools.
+// It only puts together what lies below it: the conversation (flow), what
+// is said unasked (notices), the domain (calendar), its tables (bookingsql) and
+// its tools.
 package booking
 
 import (
@@ -16,6 +17,7 @@ import (
 	"github.com/ratiba/ratiba/internal/app/booking/bookingsql"
 	"github.com/ratiba/ratiba/internal/app/booking/calendar"
 	"github.com/ratiba/ratiba/internal/app/booking/flow"
+	"github.com/ratiba/ratiba/internal/app/booking/notices"
 	"github.com/ratiba/ratiba/internal/app/booking/tools"
 	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/graph"
@@ -38,15 +40,19 @@ func New(s tools.Stores) (app.App, error) {
 	if err != nil {
 		return app.App{}, fmt.Errorf("build the booking graph: %w", err)
 	}
-	texts, err := wording.Load(flow.Texts())
+	n, err := notices.New()
+	if err != nil {
+		return app.App{}, fmt.Errorf("build the graph of notices: %w", err)
+	}
+	texts, err := wording.Load(flow.Texts(), notices.Texts())
 	if err != nil {
 		return app.App{}, fmt.Errorf("load the booking texts: %w", err)
 	}
 	return app.App{
-		Name: Name, Flow: app.Erase(g, nil), Tools: tools.All(s), Texts: texts,
+		Name: Name, Flow: app.Erase(g, nil), Notices: app.Erase(n, nil), Tools: tools.All(s), Texts: texts,
 		Section: section, Expect: expect(texts), Owns: owns, Close: release,
 		Collected: collected, Fill: fill, AtStake: atStake,
-		Migrations: bookingsql.Migrations(), Merge: bookingsql.Merge, Apply: apply, Check: check,
+		Jobs: []app.Job{waitlist(), review(), busy()}, Operations: operations(), Feed: feed, Migrations: bookingsql.Migrations(), Merge: bookingsql.Merge, Apply: apply, Check: check,
 		Person: bookingsql.Person(), Erase: bookingsql.Erase,
 	}, nil
 }

@@ -22,7 +22,11 @@ func TestHoldThenConfirmKeepsWhatWasAgreed(t *testing.T) {
 		ID: "B1", Code: "CB1", ContactID: "asha", Name: "Asha", ServiceID: "massage", StaffID: "grace", StaffName: "Grace",
 		Start: local(3, 9, 0), End: local(3, 10, 0), Status: calendar.Held, Price: money.Major(3500, "KES"),
 		Deposit: money.Major(1000, "KES"), Paid: money.Major(0, "KES"), HoldUntil: morning.Add(10 * time.Minute),
-		ChangeUntil: local(2, 9, 0), Version: 1,
+		ChangeUntil: local(2, 9, 0), MoveUntil: local(2, 9, 0), Version: 1,
+		Terms: calendar.Terms{
+			Cancel: 24 * time.Hour, Move: 24 * time.Hour, Refunds: []calendar.RefundStep{{Before: 24 * time.Hour, Percent: 100}},
+			NoShow: 72 * time.Hour, Reminders: []time.Duration{24 * time.Hour, 2 * time.Hour}, Feedback: time.Hour,
+		},
 	}
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Fatalf("held booking (-want +got):\n%s", diff)

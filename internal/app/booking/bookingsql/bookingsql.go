@@ -3,9 +3,9 @@
 // Every function runs inside the caller's transaction or snapshot and sees one
 // tenant, the handle's. A refusal the caller can act on is a *calendar.Refusal
 // in the error chain; after one the transaction must be rolled back. No two
-// live bookings overlap for one member of staff, buffers included: rows are
-// locked first, looked at second, and the database refuses what slipped
-// through. The SQL is portable; statements that are not are alone in
+// live bookings overlap for one member of staff or resource, buffers included,
+// and no group session has more bookings than seats: rows are locked first,
+// looked at second, and the database refuses what slipped through. The SQL is portable; statements that are not are alone in
 // migrations named after their backend. The package imports leaves, the
 // vocabulary, and the calendar.
 package bookingsql
@@ -42,6 +42,8 @@ type Caller struct {
 	Now     time.Time
 	Contact string
 	Staff   string
+	Thread  string // the conversation and the turn they ask in, "" outside one
+	Turn    string
 }
 
 func (c Caller) owns(b calendar.Booking) bool {
@@ -61,66 +63,71 @@ func (c Caller) check(r *row) error {
 
 func refuse(code string) error { return &calendar.Refusal{Code: code} }
 
-// lockStaff takes the row locks of members of staff in the order of their ids,
-// so that writers who need the same people wait instead of deadlocking. The
-// locks travel with the next question, which sees what was committed before
-// they were had. SQLite has one writer, who needs no lock.
-func lockStaff(ctx context.Context, tx db.Tx, ids ...string) error {
-	if tx.Dialect().ForUpdate == "" {
+// lock takes the row locks of members of staff in the order of their ids, then
+// of whatever may meet the needs of a service, so that writers who need the same
+// wait instead of deadlocking. The locks travel with the next question, which
+// sees what was committed before they were had. SQLite has one writer, who
+// needs no lock.
+func lock(ctx context.Context, tx db.Tx, service string, staff ...string) error {
+	wait := tx.Dialect().ForUpdate
+	if wait == "" {
 		return nil
 	}
-	slices.Sort(ids)
-	for _, id := range slices.Compact(ids) {
-		if err := db.Exec(ctx, tx, "lock staff", "SELECT id FROM staff WHERE id = $1"+tx.Dialect().ForUpdate, id); err != nil {
+	slices.Sort(staff)
+	for _, id := range slices.Compact(staff) {
+		if err := db.Exec(ctx, tx, "lock staff", "SELECT id FROM staff WHERE id = $1"+wait, id); err != nil {
 			return err
 		}
 	}
-	return nil
+	return db.Exec(ctx, tx, "lock resources", `SELECT r.id FROM resources r JOIN service_resources n ON n.subject = '`+resourcePrefix+`' || r.id
+		WHERE n.service_id = $1 ORDER BY r.id`+wait+" OF r", service)
 }
+
+// resourcePrefix keeps a resource's subject apart from those of staff.
+const resourcePrefix = "resource:"
 
 // askStaff tells whether there is such a member of staff.
 func askStaff(id string, known *bool) db.Ask {
 	return db.Into("look for staff", []any{known}, `SELECT COUNT(*) > 0 FROM staff WHERE id = $1`, id)
 }
 
-const expired = `staff_id = $1 AND status IN ('held', 'pending_payment') AND hold_until <= $2 AND id <> $3`
+// expired finds the holds that ran out at $2 and keep a member of staff, $1, or
+// what a service needs, $4, from others; the booking $3 is left out.
+const expired = `status IN ('held', 'pending_payment') AND hold_until <= $2 AND id <> $3 AND (staff_id = $1 OR EXISTS (
+	SELECT 1 FROM occupancy o JOIN service_resources n ON n.subject = o.subject WHERE n.service_id = $4
+	AND o.booking_id = CASE WHEN bookings.session_id = '' THEN bookings.id ELSE bookings.session_id END))`
 
-// askExpired counts what releaseExpired would give back.
-func askExpired(c Caller, staff, keep string, n *int) db.Ask {
-	return db.Into("count expired holds", []any{n}, `SELECT COUNT(*) FROM bookings WHERE `+expired, staff, db.At(c.Now), keep)
+// maxExpired bounds what one transaction gives back.
+const maxExpired = 1000
+
+// askExpired names what releaseExpired is to give back.
+func askExpired(c Caller, service, staff, keep string, gone *[]string) db.Ask {
+	return askAll("find expired holds", scanText, gone, `SELECT id FROM bookings WHERE `+expired+` ORDER BY id LIMIT $5`,
+		staff, db.At(c.Now), keep, service, maxExpired)
 }
 
-// releaseExpired gives back what ran out of a locked member of staff, except
-// for the booking named keep, which is about to be taken again. It is worth its
-// writes only where askExpired counted something.
-func releaseExpired(ctx context.Context, tx db.Tx, c Caller, staff, keep string) error {
-	for _, s := range []string{
-		`INSERT INTO booking_history (booking_id, version, event, status, staff_id, starts_at, detail, at)
-		 SELECT id, version + 1, 'expired', 'expired', staff_id, starts_at, '', $2 FROM bookings WHERE ` + expired,
-		`DELETE FROM occupancy WHERE booking_id IN (SELECT id FROM bookings WHERE ` + expired + `)`,
-		`UPDATE bookings SET status = 'expired', version = version + 1, updated_at = $2 WHERE ` + expired,
-	} {
-		if err := db.Exec(ctx, tx, "release expired holds", s, staff, db.At(c.Now), keep); err != nil {
+// releaseExpired gives back holds that ran out. Whom and what they keep from
+// others is locked since before they were found.
+func releaseExpired(ctx context.Context, tx db.Tx, c Caller, gone []string) error {
+	for _, id := range gone {
+		for _, s := range []string{
+			`INSERT INTO booking_history (booking_id, version, event, status, staff_id, starts_at, detail, at)
+			 SELECT id, version + 1, 'expired', 'expired', staff_id, starts_at, '', $2 FROM bookings WHERE id = $1`,
+			`UPDATE bookings SET status = 'expired', version = version + 1, updated_at = $2 WHERE id = $1`,
+		} {
+			if err := db.Exec(ctx, tx, "release expired holds", s, id, db.At(c.Now)); err != nil {
+				return err
+			}
+		}
+		if err := vacate(ctx, tx, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// occupy takes a booking's time from its member of staff, or moves what the
-// booking has of it. After a refusal the transaction goes on, to look for
-// alternatives.
-func occupy(ctx context.Context, tx db.Tx, r row) error {
-	err := db.Guarded(ctx, tx, "occupy", `INSERT INTO occupancy (booking_id, subject, starts_at, ends_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (booking_id, subject) DO UPDATE SET starts_at = excluded.starts_at, ends_at = excluded.ends_at`,
-		r.ID, r.StaffID, db.At(r.Start.Add(-r.before)), db.At(r.End.Add(r.after)))
-	if db.IsOverlap(err) {
-		return refuse(calendar.SlotTaken)
-	}
-	return err
-}
-
-// vacate gives back the time a booking has, except of one member of staff.
-func vacate(ctx context.Context, tx db.Tx, bookingID, except string) error {
-	return db.Exec(ctx, tx, "vacate", `DELETE FROM occupancy WHERE booking_id = $1 AND subject <> $2`, bookingID, except)
+func scanText(sc db.Scanner) (string, error) {
+	var s string
+	err := sc.Scan(&s)
+	return s, err
 }

@@ -11,8 +11,8 @@ import (
 const maxStanding = 50
 
 // Blocking says what a block of time would meet. It refuses what Block would.
-func Blocking(ctx context.Context, q db.Q, c Caller, a calendar.BlockTimeArgs) (calendar.Block, error) {
-	out := calendar.Block{StaffID: a.StaffID, From: a.From, To: a.To}
+func Blocking(ctx context.Context, q db.Q, c Caller, a calendar.BlockTimeArgs) (calendar.BlockedTime, error) {
+	out := calendar.BlockedTime{StaffID: a.StaffID, From: a.From, To: a.To}
 	sp, err := span(a.From, a.To)
 	if err != nil {
 		return out, refuse(InvalidArguments)
@@ -38,11 +38,11 @@ func Blocking(ctx context.Context, q db.Q, c Caller, a calendar.BlockTimeArgs) (
 	return out, err
 }
 
-// Block takes time out of a member of staff's calendar. Bookings that stand in
+// BlockTime takes time out of a member of staff's calendar. Bookings that stand in
 // it stay. The same id again answers with the block as it is now.
-func Block(ctx context.Context, tx db.Tx, c Caller, by string, a calendar.BlockTimeArgs) (calendar.Block, error) {
-	if err := lockStaff(ctx, tx, a.StaffID); err != nil {
-		return calendar.Block{}, err
+func BlockTime(ctx context.Context, tx db.Tx, c Caller, by string, a calendar.BlockTimeArgs) (calendar.BlockedTime, error) {
+	if err := lock(ctx, tx, "", a.StaffID); err != nil {
+		return calendar.BlockedTime{}, err
 	}
 	out, err := Blocking(ctx, tx, c, a)
 	if err != nil {

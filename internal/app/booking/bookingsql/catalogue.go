@@ -8,13 +8,14 @@ import (
 )
 
 const selectService = `SELECT id, name, aliases, description, minutes, buffer_before, buffer_after, interval_minutes,
-	price_minor, deposit_minor, currency, hidden OR removed FROM services `
+	price_minor, deposit_minor, currency, hidden OR removed, capacity, needs, day_interval, starts FROM services `
 
 func scanService(sc db.Scanner) (calendar.Service, error) {
 	var s calendar.Service
 	var length, before, after, interval int64
 	err := sc.Scan(&s.ID, db.JSON{V: &s.Name}, db.JSON{V: &s.Aliases}, db.JSON{V: &s.Description}, &length, &before, &after,
-		&interval, &s.Price.Minor, &s.Deposit.Minor, &s.Price.Currency, &s.Hidden)
+		&interval, &s.Price.Minor, &s.Deposit.Minor, &s.Price.Currency, &s.Hidden, &s.Capacity, db.JSON{V: &s.Needs},
+		db.JSON{V: &s.DayInterval}, db.JSON{V: &s.Starts})
 	s.Deposit.Currency = s.Price.Currency
 	s.Duration, s.BufferBefore, s.BufferAfter, s.Interval = minutes(length), minutes(before), minutes(after), minutes(interval)
 	return s, err

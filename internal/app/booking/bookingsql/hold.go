@@ -3,6 +3,7 @@ package bookingsql
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/app/booking/calendar"
@@ -41,14 +42,15 @@ func Hold(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (cal
 		}
 		need = append(need, replaced.StaffID)
 	}
-	if err := lockStaff(ctx, tx, need...); err != nil {
+	if err := lock(ctx, tx, a.ServiceID, need...); err != nil {
 		return calendar.Booking{}, err
 	}
-	return take(ctx, tx, c, a)
+	return take(ctx, tx, c, a, "")
 }
 
-// take makes a hold of a slot once whom it needs is locked.
-func take(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (calendar.Booking, error) {
+// take makes a hold of a slot once whom it needs is locked. One that is offered
+// to a place in the waitlist counts for no limit.
+func take(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs, wait string) (calendar.Booking, error) {
 	var g grounds
 	if err := g.read(ctx, tx, c, a); err != nil {
 		return calendar.Booking{}, err
@@ -56,7 +58,7 @@ func take(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (cal
 	if err := g.free(ctx, tx, c, a); err != nil {
 		return calendar.Booking{}, err
 	}
-	if g.policy != nil && g.holds >= g.policy.MaxHolds {
+	if g.policy != nil && wait == "" && g.holds >= g.policy.MaxHolds {
 		return calendar.Booking{}, refuse(calendar.HoldLimit)
 	}
 	if err := g.settle(nil); err != nil {
@@ -66,7 +68,8 @@ func take(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (cal
 		ID: a.BookingID, Code: a.Code, ContactID: a.ContactID, Name: a.Name, ServiceID: a.ServiceID, StaffID: a.StaffID,
 		Start: a.Start.UTC(), Status: calendar.Held, HoldUntil: a.HoldUntil.UTC(), Price: g.service.Price,
 		Deposit: g.service.Deposit, Paid: money.Amount{Currency: g.service.Price.Currency},
-	}, before: g.service.BufferBefore, after: g.service.BufferAfter, cancel: g.policy.Cancel}
+		Terms: g.policy.Terms, WaitID: wait,
+	}, before: g.service.BufferBefore, after: g.service.BufferAfter}
 	if err := place(ctx, tx, c, g.terms, &r); err != nil {
 		return calendar.Booking{}, err
 	}
@@ -75,19 +78,19 @@ func take(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldSlotArgs) (cal
 		// tries again draws another code.
 		return calendar.Booking{}, withAlternatives(ctx, tx, c, g.terms, r.Start, calendar.SlotTaken)
 	}
-	if err := insert(ctx, tx, &r, c.Now); err != nil {
+	if err := secure(ctx, tx, c, g.terms, &r); err != nil {
 		return calendar.Booking{}, err
 	}
-	return r.Booking, secure(ctx, tx, c, g.terms, r)
+	return r.Booking, insert(ctx, tx, c, &r)
 }
 
 // grounds are what a hold is decided on before anybody's time is looked at.
 type grounds struct {
 	terms
-	known    bool // there is such a member of staff
-	expired  int  // how many of their holds ran out
-	holds    int  // how many the contact has beside the replaced one
-	codes    int  // how many bookings have the code
+	known    bool     // there is such a member of staff
+	expired  []string // holds that ran out and are in the way
+	holds    int      // how many the contact has beside the replaced one
+	codes    int      // how many bookings have the code
 	replaced *row
 }
 
@@ -95,9 +98,9 @@ func (g *grounds) read(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldS
 	g.self = a.BookingID
 	asks := append(g.asks(a.ServiceID),
 		askStaff(a.StaffID, &g.known),
-		askExpired(c, a.StaffID, "", &g.expired),
+		askExpired(c, a.ServiceID, a.StaffID, "", &g.expired),
 		db.Into("count holds", []any{&g.holds}, `SELECT COUNT(*) FROM bookings WHERE contact_id = $1
-			AND status IN ('held', 'pending_payment') AND hold_until > $2 AND id <> $3`, c.Contact, db.At(c.Now), a.Replaces),
+			AND status IN ('held', 'pending_payment') AND hold_until > $2 AND id <> $3 AND wait_id = ''`, c.Contact, db.At(c.Now), a.Replaces),
 		db.Into("look for code", []any{&g.codes}, `SELECT COUNT(*) FROM bookings WHERE code = $1`, a.Code))
 	if a.Replaces != "" {
 		asks = append(asks, askBooking(a.Replaces, &g.replaced))
@@ -111,8 +114,8 @@ func (g *grounds) free(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldS
 	if !g.known {
 		return refuse(calendar.NotEligible)
 	}
-	if g.expired > 0 {
-		if err := releaseExpired(ctx, tx, c, a.StaffID, ""); err != nil {
+	if len(g.expired) > 0 {
+		if err := releaseExpired(ctx, tx, c, g.expired); err != nil {
 			return err
 		}
 	}
@@ -122,32 +125,32 @@ func (g *grounds) free(ctx context.Context, tx db.Tx, c Caller, a calendar.HoldS
 	if err := c.check(g.replaced); err != nil {
 		return err
 	}
-	if old := g.replaced; old.StaffID == a.StaffID && !old.HoldUntil.After(c.Now) {
-		return nil // it ran out, and was given back with the others
+	if !slices.Contains(g.expired, a.Replaces) {
+		return release(ctx, tx, c, g.replaced)
 	}
-	return release(ctx, tx, c, *g.replaced)
+	return nil // it ran out, and was given back with the others
 }
 
 func held(s calendar.Status) bool { return s == calendar.Held || s == calendar.PendingPayment }
 
 // Release gives a hold back. A booking that is no hold is left alone.
-func Release(ctx context.Context, tx db.Tx, c Caller, id string) error {
+func Release(ctx context.Context, tx db.Tx, c Caller, id string) (calendar.Booking, error) {
 	r, err := find(ctx, tx, c, id)
-	if err != nil {
-		return err
+	if err == nil {
+		err = release(ctx, tx, c, &r)
 	}
-	return release(ctx, tx, c, r)
+	return r.Booking, err
 }
 
-func release(ctx context.Context, tx db.Tx, c Caller, r row) error {
+func release(ctx context.Context, tx db.Tx, c Caller, r *row) error {
 	if !held(r.Status) {
 		return nil
 	}
-	if err := vacate(ctx, tx, r.ID, ""); err != nil {
+	if err := vacate(ctx, tx, r.ID); err != nil {
 		return err
 	}
 	r.Status = calendar.Expired
-	return save(ctx, tx, &r, "released", "", c.Now)
+	return save(ctx, tx, r, "released", "", c.Now)
 }
 
 // place checks that a booking's start is free with its member of staff and
@@ -162,6 +165,9 @@ func place(ctx context.Context, tx db.Tx, c Caller, t terms, r *row) error {
 		return withAlternatives(ctx, tx, c, t, r.Start, code)
 	}
 	r.End = r.Start.Add(w.Service.Duration)
+	if len(w.Service.Needs) > 0 {
+		r.Resources, _ = calendar.Equip(w, r.Start) // none for a seat in a session that has them
+	}
 	for _, s := range w.Staff {
 		if s.ID == r.StaffID {
 			r.StaffName = s.Name
@@ -171,8 +177,8 @@ func place(ctx context.Context, tx db.Tx, c Caller, t terms, r *row) error {
 }
 
 // secure occupies a booking's time. The guard's refusal carries alternatives.
-func secure(ctx context.Context, tx db.Tx, c Caller, t terms, r row) error {
-	err := occupy(ctx, tx, r)
+func secure(ctx context.Context, tx db.Tx, c Caller, t terms, r *row) error {
+	err := occupyFor(ctx, tx, r, *t.service)
 	if _, taken := errors.AsType[*calendar.Refusal](err); taken {
 		return withAlternatives(ctx, tx, c, t, r.Start, calendar.SlotTaken)
 	}
@@ -198,7 +204,7 @@ func AwaitPayment(ctx context.Context, tx db.Tx, c Caller, id string, until time
 	if !held(r.Status) && r.Status != calendar.Expired {
 		return r.Booking, refuse(calendar.WrongState)
 	}
-	if err := retake(ctx, tx, c, r); err != nil {
+	if err := retake(ctx, tx, c, &r); err != nil {
 		return r.Booking, err
 	}
 	r.Status = calendar.PendingPayment
@@ -212,8 +218,8 @@ func AwaitPayment(ctx context.Context, tx db.Tx, c Caller, id string, until time
 // retake makes sure that a hold still has its time, taking it again when it ran
 // out. A time that is gone or past, and one at which the customer has since
 // booked something else, is refused with alternatives.
-func retake(ctx context.Context, tx db.Tx, c Caller, r row) error {
-	if err := lockStaff(ctx, tx, r.StaffID); err != nil {
+func retake(ctx context.Context, tx db.Tx, c Caller, r *row) error {
+	if err := lock(ctx, tx, r.ServiceID, r.StaffID); err != nil {
 		return err
 	}
 	has := r.Start.After(c.Now)
@@ -226,7 +232,7 @@ func retake(ctx context.Context, tx db.Tx, c Caller, r row) error {
 	if has {
 		return nil
 	}
-	t, err := termsOf(ctx, tx, r)
+	t, err := termsOf(ctx, tx, *r)
 	if err != nil {
 		return err
 	}
@@ -234,22 +240,43 @@ func retake(ctx context.Context, tx db.Tx, c Caller, r row) error {
 }
 
 // regain takes the time of a hold that ran out, and reports whether it could.
-func regain(ctx context.Context, tx db.Tx, c Caller, r row) (bool, error) {
-	var expired, others int
-	err := db.Gather(ctx, tx, askExpired(c, r.StaffID, r.ID, &expired),
+// The hours and the notice it was made under do not matter any more; resources
+// may be others than it had.
+func regain(ctx context.Context, tx db.Tx, c Caller, r *row) (bool, error) {
+	var t terms
+	var expired []string
+	var others int
+	asks := append(t.asks(r.ServiceID), askExpired(c, r.ServiceID, r.StaffID, r.ID, &expired),
 		db.Into("look for own bookings", []any{&others}, `SELECT COUNT(*) FROM bookings WHERE contact_id = $1 AND id <> $2
 			AND ends_at > $3 AND starts_at < $4
 			AND (status = 'confirmed' OR status IN ('held', 'pending_payment') AND hold_until > $5)`,
 			r.ContactID, r.ID, db.At(r.Start), db.At(r.End), db.At(c.Now)))
+	err := db.Gather(ctx, tx, asks...)
 	if err != nil || others > 0 {
 		return false, err
 	}
-	if expired > 0 {
-		if err := releaseExpired(ctx, tx, c, r.StaffID, r.ID); err != nil {
+	if err := t.settle(r); err != nil {
+		return false, err
+	}
+	if len(expired) > 0 {
+		if err := releaseExpired(ctx, tx, c, expired); err != nil {
 			return false, err
 		}
 	}
-	err = occupy(ctx, tx, r)
+	if held(r.Status) && (r.session != "" || len(r.Resources) > 0) {
+		if err := vacate(ctx, tx, r.ID); err != nil { // what it still has is taken anew with the rest
+			return false, err
+		}
+	}
+	if len(t.service.Needs) > 0 {
+		d := calendar.DateIn(r.Start, c.Zone)
+		w, err := world(ctx, tx, c, t, d, d)
+		if err != nil {
+			return false, err
+		}
+		r.Resources, _ = calendar.Equip(w, r.Start)
+	}
+	err = occupyFor(ctx, tx, r, *t.service)
 	if _, taken := errors.AsType[*calendar.Refusal](err); taken {
 		return false, nil
 	}

@@ -13,11 +13,15 @@ func Person() []db.Selection {
 	return []db.Selection{
 		{Table: "bookings", Where: "contact_id = $1", Columns: []string{
 			"id", "code", "name", "service_id", "staff_id", "starts_at", "ends_at", "status", "price_minor", "deposit_minor", "paid_minor",
-			"currency", "receipt", "created_at", "updated_at",
+			"refund_minor", "currency", "receipt", "created_at", "updated_at",
 		}},
 		{Table: "booking_history", Where: "booking_id IN (SELECT id FROM bookings WHERE contact_id = $1)", Columns: []string{
 			"booking_id", "version", "event", "status", "staff_id", "starts_at", "detail", "at",
 		}},
+		{Table: "waitlist", Where: "contact_id = $1", Columns: []string{
+			"id", "name", "service_id", "staff_id", "from_date", "to_date", "time_from", "time_to", "status", "joined_at",
+		}},
+		{Table: "feedback", Where: "contact_id = $1", Columns: []string{"booking_id", "rating", "comment", "at"}},
 	}
 }
 
@@ -27,7 +31,8 @@ const erasedName = "(erased)"
 // theirHolds are a contact's holds.
 const theirHolds = `contact_id = $1 AND status IN ('held', 'pending_payment')`
 
-// Erase takes a contact's name from their bookings and the reasons they gave,
+// Erase takes a contact's name from their bookings, the reasons they gave and what
+// they wrote of visits,
 // and gives back what they hold. Times, money and receipts stay: the books and
 // the calendar need them.
 func Erase(ctx context.Context, tx db.Tx, c ids.ContactID, now time.Time) error {
@@ -40,6 +45,9 @@ func Erase(ctx context.Context, tx db.Tx, c ids.ContactID, now time.Time) error 
 		{"give held time back", `DELETE FROM occupancy WHERE booking_id IN (SELECT id FROM bookings WHERE ` + theirHolds + `)`, nil},
 		{"end holds", `UPDATE bookings SET status = 'cancelled', version = version + 1, updated_at = $2 WHERE ` + theirHolds, []any{db.At(now)}},
 		{"erase names of bookings", `UPDATE bookings SET name = $2 WHERE contact_id = $1`, []any{erasedName}},
+		{"leave the waitlist", `UPDATE waitlist SET status = CASE WHEN status IN ('waiting', 'offered') THEN 'left' ELSE status END,
+			booking_id = '', name = $2 WHERE contact_id = $1`, []any{erasedName}},
+		{"erase comments", `UPDATE feedback SET comment = '' WHERE contact_id = $1`, nil},
 		{"erase reasons", `UPDATE booking_history SET detail = '' WHERE event = 'cancelled'
 			AND booking_id IN (SELECT id FROM bookings WHERE contact_id = $1)`, nil},
 	} {

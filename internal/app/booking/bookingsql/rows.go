@@ -15,13 +15,13 @@ import (
 type row struct {
 	calendar.Booking
 	before, after time.Duration // buffers it was made with
-	cancel        time.Duration // its cut-off before the start
 	receipt       string
+	session       string // the group session it has a seat in
 }
 
 const selectBooking = `SELECT b.id, b.code, b.contact_id, b.name, b.service_id, b.staff_id, s.name, b.starts_at, b.ends_at,
 	b.buffer_before, b.buffer_after, b.status, b.price_minor, b.deposit_minor, b.paid_minor, b.currency, b.receipt,
-	b.hold_until, b.cancel_minutes, b.version
+	b.hold_until, b.cancel_minutes, b.version, b.terms, b.resources, b.moves, b.refund_minor, b.wait_id, b.session_id
 	FROM bookings b JOIN staff s ON s.id = b.staff_id `
 
 func scanBooking(sc db.Scanner) (row, error) {
@@ -31,14 +31,28 @@ func scanBooking(sc db.Scanner) (row, error) {
 	var currency string
 	err := sc.Scan(&r.ID, &r.Code, &r.ContactID, &r.Name, &r.ServiceID, &r.StaffID, &r.StaffName, &start, &end,
 		&before, &after, &r.Status, &r.Price.Minor, &r.Deposit.Minor, &r.Paid.Minor, &currency, &r.receipt,
-		&hold, &cancel, &r.Version)
+		&hold, &cancel, &r.Version, db.JSON{V: &r.Terms}, db.JSON{V: &r.Resources}, &r.Moves, &r.Refund.Minor, &r.WaitID, &r.session)
 	r.Start, r.End, r.HoldUntil = start.Time, end.Time, hold.Time
-	r.before, r.after, r.cancel = minutes(before), minutes(after), minutes(cancel)
+	r.before, r.after = minutes(before), minutes(after)
+	if r.Terms.Cancel = minutes(cancel); r.Terms.Move == 0 && r.Terms.Refunds == nil {
+		r.Terms.Move = r.Terms.Cancel // made before there were terms
+	}
 	for _, a := range []*money.Amount{&r.Price, &r.Deposit, &r.Paid} {
 		a.Currency = currency
 	}
-	r.ChangeUntil = r.Start.Add(-r.cancel)
+	if r.Refund.Minor > 0 {
+		r.Refund.Currency = currency
+	}
+	if len(r.Resources) == 0 {
+		r.Resources = nil
+	}
+	r.deadlines()
 	return r, err
+}
+
+// deadlines sets until when the booking's customer may change it.
+func (r *row) deadlines() {
+	r.ChangeUntil, r.MoveUntil = r.Start.Add(-r.Terms.Cancel), r.Start.Add(-r.Terms.Move)
 }
 
 func minutes(n int64) time.Duration { return time.Duration(n) * time.Minute }
@@ -113,15 +127,19 @@ func List(ctx context.Context, q db.Q, now time.Time, a calendar.QueryBookingsAr
 }
 
 // insert writes a new booking, its first history row included.
-func insert(ctx context.Context, tx db.Tx, r *row, now time.Time) error {
-	r.Version, r.ChangeUntil = 1, r.Start.Add(-r.cancel)
+func insert(ctx context.Context, tx db.Tx, c Caller, r *row) error {
+	now := c.Now
+	r.Version = 1
+	r.deadlines()
 	err := db.Exec(ctx, tx, "insert booking", `INSERT INTO bookings (id, code, contact_id, name, service_id, staff_id, starts_at,
 		ends_at, buffer_before, buffer_after, status, price_minor, deposit_minor, paid_minor, currency, receipt, hold_until,
-		cancel_minutes, version, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20)`,
+		cancel_minutes, version, created_at, updated_at, terms, resources, wait_id, session_id, thread_id,
+		turn_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21, $22, $23, $24, $25, $26)`,
 		r.ID, r.Code, r.ContactID, r.Name, r.ServiceID, r.StaffID, db.At(r.Start), db.At(r.End), inMinutes(r.before),
 		inMinutes(r.after), string(r.Status), r.Price.Minor, r.Deposit.Minor, r.Paid.Minor, r.Price.Currency, r.receipt,
-		db.At(r.HoldUntil), inMinutes(r.cancel), r.Version, db.At(now))
+		db.At(r.HoldUntil), inMinutes(r.Terms.Cancel), r.Version, db.At(now), db.JSON{V: r.Terms}, db.JSON{V: list(r.Resources)}, r.WaitID,
+		r.session, c.Thread, c.Turn)
 	if err != nil {
 		return err
 	}
@@ -132,9 +150,10 @@ func insert(ctx context.Context, tx db.Tx, r *row, now time.Time) error {
 // changed since it was read is refused.
 func save(ctx context.Context, tx db.Tx, r *row, event, detail string, now time.Time) error {
 	n, err := db.Changed(ctx, tx, "update booking", `UPDATE bookings SET staff_id = $1, starts_at = $2, ends_at = $3, status = $4,
-		paid_minor = $5, receipt = $6, hold_until = $7, version = version + 1, updated_at = $8 WHERE id = $9 AND version = $10`,
+		paid_minor = $5, receipt = $6, hold_until = $7, version = version + 1, updated_at = $8, resources = $11, moves = $12,
+		refund_minor = $13, session_id = $14 WHERE id = $9 AND version = $10`,
 		r.StaffID, db.At(r.Start), db.At(r.End), string(r.Status), r.Paid.Minor, r.receipt, db.At(r.HoldUntil), db.At(now),
-		r.ID, r.Version)
+		r.ID, r.Version, db.JSON{V: list(r.Resources)}, r.Moves, r.Refund.Minor, r.session)
 	if err != nil {
 		return err
 	}
@@ -142,7 +161,7 @@ func save(ctx context.Context, tx db.Tx, r *row, event, detail string, now time.
 		return refuse(calendar.Changed)
 	}
 	r.Version++
-	r.ChangeUntil = r.Start.Add(-r.cancel)
+	r.deadlines()
 	return record(ctx, tx, r, event, detail, now)
 }
 

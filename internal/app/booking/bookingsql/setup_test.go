@@ -166,7 +166,8 @@ func (s *shop) cancel(b calendar.Booking) (out calendar.Booking, err error) {
 
 func (s *shop) release(contact, id string) error {
 	return s.Write(s.Context(), func(tx db.Tx) error {
-		return bookingsql.Release(s.Context(), tx, s.caller(contact), id)
+		_, err := bookingsql.Release(s.Context(), tx, s.caller(contact), id)
+		return err
 	})
 }
 

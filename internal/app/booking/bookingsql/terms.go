@@ -20,16 +20,16 @@ type terms struct {
 func (t *terms) asks(service string) []db.Ask {
 	return []db.Ask{
 		askOne("read booking policy", scanPolicy, &t.policy,
-			`SELECT notice_minutes, horizon_days, cancel_minutes, hold_minutes, max_holds FROM booking_policy WHERE id = 1`),
+			`SELECT notice_minutes, horizon_days, cancel_minutes, hold_minutes, max_holds, offer_minutes, terms FROM booking_policy WHERE id = 1`),
 		askOne("read service", scanService, &t.service, selectService+`WHERE id = $1`, service),
 	}
 }
 
 func scanPolicy(sc db.Scanner) (calendar.Policy, error) {
-	var notice, cancel, hold int64
+	var notice, cancel, hold, offer int64
 	var p calendar.Policy
-	err := sc.Scan(&notice, &p.Horizon, &cancel, &hold, &p.MaxHolds)
-	p.Notice, p.Cancel, p.Hold = minutes(notice), minutes(cancel), minutes(hold)
+	err := sc.Scan(&notice, &p.Horizon, &cancel, &hold, &p.MaxHolds, &offer, db.JSON{V: &p.Terms})
+	p.Notice, p.Cancel, p.Hold, p.Offer = minutes(notice), minutes(cancel), minutes(hold), minutes(offer)
 	return p, err
 }
 

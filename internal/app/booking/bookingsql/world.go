@@ -17,7 +17,8 @@ func world(ctx context.Context, q db.Q, c Caller, t terms, from, to calendar.Dat
 	w := calendar.World{Zone: c.Zone, Policy: *t.policy, Service: *t.service}
 	from, to = bounded(from, to, w.Policy, c)
 	var people roster
-	asks := slices.Concat(people.asks(w.Service.ID, from, to), []db.Ask{askClosures(&w, from, to), askBusy(&w, c, t.self, from, to)})
+	asks := slices.Concat(people.asks(w.Service.ID, from, to), []db.Ask{askClosures(&w, from, to), askBusy(&w, c, t.self, from, to)},
+		askSpace(&w, c, t.self, from, to), []db.Ask{askBlocks(&w, &people, from, to), askAway(&w, c, from, to)})
 	if c.Contact != "" {
 		asks = append(asks, askOwn(&w, c, t.self, from, to))
 	}

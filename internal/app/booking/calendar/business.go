@@ -177,9 +177,9 @@ type BlockTimeArgs struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// Block is what BlockTime answers, and what its preview shows: bookings that
+// BlockedTime is what BlockTime answers, and what its preview shows: bookings that
 // stand in the time are not touched.
-type Block struct {
+type BlockedTime struct {
 	StaffID   string  `json:"staff_id"`
 	StaffName string  `json:"staff_name"`
 	From      string  `json:"from"`

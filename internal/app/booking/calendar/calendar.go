@@ -40,7 +40,21 @@ type Service struct {
 	Deposit      money.Amount  `json:"deposit"` // zero: nothing due before confirmation
 	Staff        []string      `json:"staff"`   // ids of who offers it
 	Hidden       bool          `json:"hidden,omitempty"`
+	// Capacity is how many bookings one start takes. Above one the service is a
+	// group session: it occupies its staff and resources once.
+	Capacity int `json:"capacity,omitempty"`
+	// Needs names what is reserved together with the staff, each an id or a kind
+	// of resource. Two needs of one kind are two resources.
+	Needs []string `json:"needs,omitempty"`
+	// DayInterval takes the place of Interval on some weekdays, by time.Weekday.
+	DayInterval map[int]time.Duration `json:"day_interval,omitempty"`
+	// Starts, when there are any, take the place of the grid: the only starts of a
+	// weekday, by time.Weekday.
+	Starts map[int][]Clock `json:"starts,omitempty"`
 }
+
+// Group reports whether several bookings share one start.
+func (s Service) Group() bool { return s.Capacity > 1 }
 
 // Staff is someone whose time is booked.
 type Staff struct {
@@ -49,5 +63,34 @@ type Staff struct {
 	Aliases []string `json:"aliases,omitempty"`
 }
 
-// interval is the distance between starts in minutes, at least one.
-func (s Service) interval() int { return max(1, int(s.Interval/time.Minute)) }
+// interval is the distance between a weekday's starts in minutes, at least one.
+func (s Service) interval(day time.Weekday) int {
+	step := s.Interval
+	if own, ok := s.DayInterval[int(day)]; ok {
+		step = own
+	}
+	return max(1, int(step/time.Minute))
+}
+
+// starts lists the wall-clock starts of a weekday in order.
+func (s Service) starts(day time.Weekday) []Clock {
+	if len(s.Starts) > 0 {
+		return s.Starts[int(day)]
+	}
+	step := s.interval(day)
+	out := make([]Clock, 0, dayMinutes/step)
+	for c := 0; c < dayMinutes; c += step {
+		out = append(out, Clock(c))
+	}
+	return out
+}
+
+// Resource is something a visit needs beside its staff: a room, a chair.
+type Resource struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
+
+// Serves reports whether the resource is what a service's need names.
+func (r Resource) Serves(need string) bool { return r.ID == need || r.Kind == need }

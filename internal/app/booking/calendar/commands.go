@@ -16,6 +16,8 @@ const (
 	ConfirmBooking    = "confirm_booking"
 	RescheduleBooking = "reschedule_booking"
 	CancelBooking     = "cancel_booking"
+	CompleteBooking   = "complete_booking"
+	RecordFeedback    = "record_feedback"
 	PushPayment       = "initiate_stk_push"
 )
 
@@ -32,8 +34,10 @@ const (
 	HoldLimit     = "hold_limit"    // the contact holds too many slots
 	HoldExpired   = "hold_expired"  // and the slot is gone
 	DepositDue    = "deposit_due"   // confirming needs the deposit paid first
-	PolicyCutoff  = "policy_cutoff" // too late to move or cancel
+	PolicyCutoff  = "policy_cutoff" // too late to move, cancel or mark
+	MoveLimit     = "move_limit"    // moved as often as its terms allow
 	NoSuchBooking = "no_such_booking"
+	NoSuchBlock   = "no_such_block"
 	WrongState    = "wrong_state"     // cancelled, completed, ...
 	Changed       = "changed"         // the booking moved since it was shown
 	PromptLive    = "prompt_live"     // a payment prompt is still on the phone
@@ -123,6 +127,12 @@ type Booking struct {
 	HoldUntil   time.Time    `json:"hold_until"`
 	ChangeUntil time.Time    `json:"change_until"` // last instant it may be moved or cancelled, by its policy snapshot
 	Version     int64        `json:"version"`
+	Resources   []string     `json:"resources,omitempty"` // ids of what is reserved with the staff
+	Moves       int          `json:"moves,omitempty"`     // how often its customer has moved it
+	MoveUntil   time.Time    `json:"move_until,omitzero"` // last instant its customer may move it
+	Refund      money.Amount `json:"refund,omitzero"`     // what is to go back of what was paid, once it is over
+	WaitID      string       `json:"wait_id,omitempty"`   // the place in the waitlist it is an offer to
+	Terms       Terms        `json:"terms,omitzero"`      // agreed when it was made
 }
 
 // HoldSlotArgs takes a slot for a while. The caller draws ID and Code, so that
@@ -177,6 +187,30 @@ type CancelBookingArgs struct {
 	BookingID string `json:"booking_id"`
 	Reason    string `json:"reason"`
 	Version   int64  `json:"version"`
+}
+
+// CompleteBookingArgs ends a booking whose visit is over.
+type CompleteBookingArgs struct {
+	BookingID string `json:"booking_id"`
+}
+
+// Ratings of a visit.
+const (
+	RatedUp   = "up"
+	RatedDown = "down"
+)
+
+// RecordFeedbackArgs is what a customer says of a visit.
+type RecordFeedbackArgs struct {
+	BookingID string `json:"booking_id"`
+	Rating    string `json:"rating,omitempty"` // RatedUp or RatedDown, "" when they only comment
+	Comment   string `json:"comment,omitempty"`
+}
+
+// MarkNoShowArgs notes that a customer did not come, or with Undo that they did.
+type MarkNoShowArgs struct {
+	BookingID string `json:"booking_id"`
+	Undo      bool   `json:"undo,omitempty"`
 }
 
 // PushPaymentArgs asks the payer's phone for the deposit. The booking becomes

@@ -46,7 +46,7 @@ func Check(start time.Time, staff string, now time.Time, w World) string {
 	d := DateIn(start, w.Zone)
 	clock := Clock(start.In(w.Zone).Hour()*60 + start.In(w.Zone).Minute())
 	at, shown := Moment{Date: d, Clock: clock}.In(w.Zone)
-	if !shown || !at.Equal(start) || int(clock)%w.Service.interval() != 0 {
+	if !shown || !at.Equal(start) || !slices.Contains(w.Service.starts(d.Weekday()), clock) {
 		return OffGrid
 	}
 	q := Query{Now: now, From: d, To: d, TimeFrom: clock, TimeTo: clock + 1, Staff: staff}
@@ -89,14 +89,16 @@ type member struct {
 	open  []span
 	busy  []span
 	load  map[Date]int
-	atO   int // cursors into open and busy: starts are asked for in order of time
+	seats map[int64]int // of group sessions that have begun to fill, by start
+	atO   int           // cursors into open and busy: starts are asked for in order of time
 	atB   int
 }
 
 // prepared is a world laid out for asking about starts in order of time.
 type prepared struct {
 	zone                  *time.Location
-	step                  int
+	service               Service
+	rooms                 []*room
 	length, before, after int64
 	earliest              int64
 	own, closed           []span
@@ -105,7 +107,7 @@ type prepared struct {
 
 func prepare(q Query, w World, from, to Date) *prepared {
 	p := &prepared{
-		zone: w.Zone, step: w.Service.interval(), length: int64(w.Service.Duration / time.Second),
+		zone: w.Zone, service: w.Service, rooms: layOutRooms(w, from, to), length: int64(w.Service.Duration / time.Second),
 		before: int64(w.Service.BufferBefore / time.Second), after: int64(w.Service.BufferAfter / time.Second),
 		earliest: ceilSecond(q.Now.Add(max(w.Policy.Notice, 0))),
 	}
@@ -119,19 +121,24 @@ func prepare(q Query, w World, from, to Date) *prepared {
 		if q.Staff != "" && q.Staff != s.ID {
 			continue
 		}
-		m := &member{staff: s.Staff, hours: hours(s, w.Zone, from, to), load: map[Date]int{}}
-		off := slices.Clone(p.closed)
+		m := &member{staff: s.Staff, hours: hours(s, w.Zone, from, to), load: map[Date]int{}, seats: map[int64]int{}}
+		off := append(slices.Clone(p.closed), weekly(s.Breaks, w.Zone, from, to)...)
+		for _, a := range w.Away {
+			if a.StaffID == s.ID {
+				off = append(off, span{a.From.Unix(), ceilSecond(a.To)})
+			}
+		}
 		for _, t := range s.TimeOff {
 			off = append(off, t.in(w.Zone))
 		}
 		m.open = subtract(m.hours, merge(off))
 		p.members = append(p.members, m)
 	}
-	p.occupy(w.Busy)
+	p.occupy(w.Busy, w.Sessions)
 	return p
 }
 
-func (p *prepared) occupy(busy []Busy) {
+func (p *prepared) occupy(busy []Busy, sessions []Session) {
 	byID := make(map[string]*member, len(p.members))
 	for _, m := range p.members {
 		byID[m.staff.ID] = m
@@ -140,6 +147,14 @@ func (p *prepared) occupy(busy []Busy) {
 		if m := byID[b.StaffID]; m != nil {
 			m.busy = append(m.busy, span{b.From.Unix(), ceilSecond(b.To)})
 			m.load[DateIn(b.Start, p.zone)]++
+		}
+	}
+	for _, v := range sessions {
+		if m := byID[v.StaffID]; m != nil {
+			s := v.Start.Unix()
+			m.seats[s] = v.Left
+			m.busy = append(m.busy, span{s - p.before, s + p.length + p.after})
+			m.load[DateIn(v.Start, p.zone)]++
 		}
 	}
 	for _, m := range p.members {
@@ -152,28 +167,44 @@ func (p *prepared) starts(d Date, from, to Clock) []int64 {
 	if to == 0 {
 		to = dayMinutes
 	}
-	first := (int(from) + p.step - 1) / p.step * p.step
 	// One look decides whether clocks change on this date: on the others the
 	// grid is plain addition.
 	midnight, shown := Moment{Date: d}.In(p.zone)
 	next, _ := Moment{Date: d.Add(1)}.In(p.zone)
 	even := shown && next.Sub(midnight) == 24*time.Hour
-	out := make([]int64, 0, dayMinutes/p.step)
-	for c := first; c < min(int(to), dayMinutes); c += p.step {
+	grid := p.service.starts(d.Weekday())
+	out := make([]int64, 0, len(grid))
+	for _, c := range grid {
+		if c < from || c >= to {
+			continue
+		}
 		if even {
 			out = append(out, midnight.Unix()+int64(c)*60)
 			continue
 		}
-		if at, shown := (Moment{Date: d, Clock: Clock(c)}).In(p.zone); shown {
+		if at, shown := (Moment{Date: d, Clock: c}).In(p.zone); shown {
 			out = append(out, at.Unix())
 		}
 	}
 	return out
 }
 
-// pick returns whom the any-staff rule gives a start to, nil when nobody is free.
+// pick returns whom the any-staff rule gives a start to, nil when nobody is
+// free or what the visit needs cannot be had. A seat in a session that has begun
+// to fill goes before a session of its own: it takes nobody's time.
 func (p *prepared) pick(d Date, s int64) *member {
 	var best *member
+	for _, m := range p.members {
+		if m.seats[s] > 0 && inside(m.open, s, s+p.length) && (best == nil || cmp.Or(cmp.Compare(m.staff.Name, best.staff.Name), cmp.Compare(m.staff.ID, best.staff.ID)) < 0) {
+			best = m
+		}
+	}
+	if best != nil {
+		return best
+	}
+	if _, ok := equip(p.rooms, p.service.Needs, s-p.before, s+p.length+p.after); !ok {
+		return nil
+	}
 	for _, m := range p.members {
 		if !m.free(s, p) {
 			continue

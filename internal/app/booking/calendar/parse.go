@@ -28,7 +28,13 @@ const (
 	defaultCancel   = 24
 	defaultHold     = 10
 	defaultHolds    = 2
+	defaultOffer    = 15
+	defaultNoShow   = 72
+	defaultFeedback = 60
 )
+
+// defaultReminders are hours before the start.
+func defaultReminders() []int { return []int{24, 2} }
 
 // ParseSettings reads the booking section of a definition, YAML or JSON. It is
 // strict: an unknown key, a missing value and a reference to nobody are
@@ -43,7 +49,7 @@ func ParseSettings(raw []byte) (Settings, error) {
 		return Settings{}, fmt.Errorf("booking settings: %w", err)
 	}
 	p := &parser{}
-	s := p.settings(p.object("", doc, "services", "staff", "closures", "policy", "address", "map_link", "parking", "payment", "faqs"))
+	s := p.settings(p.object("", doc, "services", "staff", "resources", "blocks", "closures", "policy", "address", "map_link", "parking", "payment", "faqs"))
 	if len(p.faults) > 0 {
 		return Settings{}, errors.Join(p.faults...)
 	}

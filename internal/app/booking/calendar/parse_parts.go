@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -14,23 +15,31 @@ func (p *parser) settings(o object) Settings {
 	s := Settings{
 		Address: p.str(o, "address"), MapLink: p.link(o, "map_link"),
 		Parking: p.text(o, "parking", false), Payment: p.text(o, "payment", false),
-		Policy: p.policy(p.object("policy", o.m["policy"], "notice_minutes", "horizon_days", "cancel_hours", "hold_minutes", "max_holds")),
+		Policy: p.policy(p.object("policy", o.m["policy"], "notice_minutes", "horizon_days", "cancel_hours", "hold_minutes", "max_holds",
+			"offer_minutes", "move_hours", "max_moves", "refunds", "no_show_percent", "no_show_hours", "reminder_hours", "feedback_minutes")),
 	}
-	ids := map[string]bool{}
+	ids, skills := map[string]bool{}, map[string][]string{}
 	for i, v := range p.list(o, "staff") {
 		path := fmt.Sprintf("staff[%d]", i)
-		m := p.schedule(p.object(path, v, "key", "name", "aliases", "hours", "exceptions", "time_off"))
+		one := p.object(path, v, "key", "name", "aliases", "hours", "exceptions", "time_off", "skills", "calendar_env")
+		m := p.schedule(one)
+		skills[m.ID] = slugs(p.strs(one, "skills"))
+		p.feed(one, m.ID, &s)
 		if ids[m.ID] && m.ID != "" {
 			p.fault(path+".key", "%q is used twice", m.ID)
 		}
 		ids[m.ID] = true
 		s.Staff = append(s.Staff, m)
 	}
+	p.resources(o, &s)
 	seen := map[string]bool{}
 	for i, v := range p.list(o, "services") {
 		path := fmt.Sprintf("services[%d]", i)
-		svc := p.service(p.object(path, v, "key", "name", "aliases", "description", "minutes", "price", "deposit",
-			"buffer_before", "buffer_after", "interval", "staff", "hidden"), s.Staff)
+		one := p.object(path, v, "key", "name", "aliases", "description", "minutes", "price", "deposit",
+			"buffer_before", "buffer_after", "interval", "staff", "hidden", "capacity", "needs", "day_intervals", "starts", "skills")
+		svc := p.service(one, s.Staff)
+		p.able(one, &svc, skills)
+		p.shape(one, &svc, s.Resources)
 		if seen[svc.ID] && svc.ID != "" {
 			p.fault(path+".key", "%q is used twice", svc.ID)
 		}
@@ -46,6 +55,7 @@ func (p *parser) settings(o object) Settings {
 		c := p.object(fmt.Sprintf("closures[%d]", i), v, "from", "to", "name")
 		s.Closures = append(s.Closures, Closure{Span: p.span(c), Name: p.text(c, "name", false)})
 	}
+	p.blocks(o, &s)
 	for i, v := range p.list(o, "faqs") {
 		s.FAQs = append(s.FAQs, p.faq(p.object(fmt.Sprintf("faqs[%d]", i), v, "keys", "en", "sw")))
 	}
@@ -66,13 +76,36 @@ func (p *parser) faq(o object) FAQ {
 }
 
 func (p *parser) policy(o object) Policy {
-	return Policy{
+	hours := func(key string, most, def int) time.Duration {
+		return time.Duration(p.number(o, key, 0, most, def)) * time.Hour
+	}
+	out := Policy{
 		Notice:   minutesOf(p.number(o, "notice_minutes", 0, 60*24*60, defaultNotice)),
 		Horizon:  p.number(o, "horizon_days", 1, MaxHorizon, defaultHorizon),
-		Cancel:   time.Duration(p.number(o, "cancel_hours", 0, 24*60, defaultCancel)) * time.Hour,
 		Hold:     minutesOf(p.number(o, "hold_minutes", 1, 24*60, defaultHold)),
 		MaxHolds: p.number(o, "max_holds", 1, 20, defaultHolds),
+		Offer:    minutesOf(p.number(o, "offer_minutes", 1, 24*60, defaultOffer)),
+		Terms: Terms{
+			Cancel:       hours("cancel_hours", 24*60, defaultCancel),
+			MaxMoves:     p.number(o, "max_moves", 0, 100, 0),
+			NoShowRefund: p.number(o, "no_show_percent", 0, 100, 0),
+			NoShow:       hours("no_show_hours", 24*60, defaultNoShow),
+			Feedback:     minutesOf(p.number(o, "feedback_minutes", 0, 14*24*60, defaultFeedback)),
+		},
 	}
+	out.Move = hours("move_hours", 24*60, int(out.Cancel/time.Hour))
+	for i, v := range p.list(o, "refunds") {
+		r := p.object(fmt.Sprintf("policy.refunds[%d]", i), v, "hours", "percent")
+		out.Refunds = append(out.Refunds, RefundStep{
+			Before: time.Duration(p.number(r, "hours", 0, 24*365, -1)) * time.Hour, Percent: p.number(r, "percent", 0, 100, -1),
+		})
+	}
+	if o.m["refunds"] == nil {
+		out.Refunds = []RefundStep{{Before: out.Cancel, Percent: 100}}
+	}
+	out.Reminders = p.reminders(o)
+	out.Terms = out.sorted()
+	return out
 }
 
 func (p *parser) link(o object, key string) string {
@@ -117,9 +150,7 @@ func (p *parser) service(o object, staff []Schedule) Service {
 		Deposit:      p.amount(o, "deposit", false),
 		Hidden:       p.boolean(o, "hidden"),
 	}
-	if dayMinutes%s.interval() != 0 {
-		p.fault(o.at("interval"), "must divide the day evenly, so that starts are the same every day: 15, 20, 30, 45, 60, 90")
-	}
+	p.even(o.at("interval"), s.Interval)
 	if s.Deposit.Minor > s.Price.Minor {
 		p.fault(o.at("deposit"), "is more than the price")
 	}
@@ -187,30 +218,49 @@ func (p *parser) week(o object, m *Schedule) {
 		p.fault(o.at("hours"), "want a mapping of weekdays")
 		return
 	}
-	days := weekdays()
-	hours := object{path: o.at("hours"), m: in}
+	p.weekdays(object{path: o.at("hours"), m: in}, func(hours object, key string, days []int) {
+		shifts := p.shifts(hours, key)
+		for _, d := range days {
+			m.Hours[d] = shifts
+		}
+	})
+}
+
+// weekdays reads a mapping whose keys are weekdays or ranges of them. Each day is
+// named once.
+func (p *parser) weekdays(o object, each func(o object, key string, days []int)) {
 	seen := map[int]bool{}
-	for _, k := range slices.Sorted(maps.Keys(in)) {
-		first, last, isRange := strings.Cut(k, "-")
-		if !isRange {
-			last = first
-		}
-		from, to := slices.Index(days, first), slices.Index(days, last)
-		if from < 0 || to < 0 {
-			p.fault(hours.at(k), "want a weekday such as mon, or a range such as mon-fri")
-			continue
-		}
-		shifts := p.shifts(hours, k)
-		for d := from; ; d = (d + 1) % 7 {
+	for _, k := range slices.Sorted(maps.Keys(o.m)) {
+		days := p.dayRange(o.at(k), k)
+		for _, d := range days {
 			if seen[d] {
-				p.fault(hours.at(k), "%s has hours twice", days[d])
+				p.fault(o.at(k), "%s is named twice", weekdays()[d])
 			}
-			seen[d], m.Hours[d] = true, shifts
-			if d == to {
-				break
-			}
+			seen[d] = true
+		}
+		if days != nil {
+			each(o, k, days)
 		}
 	}
+}
+
+// dayRange reads a weekday such as mon, or a range such as mon-fri.
+func (p *parser) dayRange(path, s string) []int {
+	first, last, isRange := strings.Cut(s, "-")
+	if !isRange {
+		last = first
+	}
+	from, to := slices.Index(weekdays(), first), slices.Index(weekdays(), last)
+	if from < 0 || to < 0 {
+		p.fault(path, "want a weekday such as mon, or a range such as mon-fri")
+		return nil
+	}
+	days := []int{from}
+	for d := from; d != to; {
+		d = (d + 1) % 7
+		days = append(days, d)
+	}
+	return days
 }
 
 // shifts reads stretches of work such as "09:00-13:00", sorted and apart.
@@ -237,6 +287,18 @@ func (p *parser) shifts(o object, key string) []Shift {
 		}
 	}
 	return out
+}
+
+// ParseSpan reads a stretch of civil time as a definition has it: dates, the last
+// one included, or moments. Without an end it is one day.
+func ParseSpan(from, to string) (Span, error) {
+	m := map[string]any{"from": from}
+	if to != "" {
+		m["to"] = to
+	}
+	p := &parser{}
+	s := p.span(object{m: m})
+	return s, errors.Join(p.faults...)
 }
 
 // span reads from and to: dates, the last one included, or moments.

@@ -40,6 +40,14 @@ func Advice(code string) (sentence, next string) {
 		return "The deposit has not been paid yet.", "ask for the deposit"
 	case PolicyCutoff:
 		return "It is too late to change or cancel this booking here.", "offer to call the business"
+	case MoveLimit:
+		return "This booking has been moved as often as it may be.", "offer to call the business"
+	case WaitLimit:
+		return "You are already waiting for as many times as we can keep in mind.", "leave one place before joining another"
+	case NotOnTheList:
+		return "There is no such place in the waitlist.", "list the places"
+	case NoSuchBlock:
+		return "There is no such blocked time.", "list what is blocked"
 	case NoSuchBooking:
 		return "There is no such booking.", "list the bookings"
 	case WrongState:

@@ -15,6 +15,11 @@ package calendar
 //	    deposit: 1000                 # left out: nothing is due beforehand
 //	    staff: [grace]                # left out: everyone
 //	    hidden: false
+//	    capacity: 1                   # above 1: a group session, a seat for each booking
+//	    needs: [room]                 # resources reserved with the staff, by key or kind
+//	    day_intervals: {sat: 15}      # minutes between starts on some weekdays
+//	    starts: {mon-fri: ["07:00"]}  # in place of the grid: the only starts
+//	    skills: [massage]             # left out staff: everyone who has all of them
 //	staff:
 //	  - key: grace
 //	    name: Grace
@@ -23,8 +28,18 @@ package calendar
 //	      - {date: 2026-12-24, hours: ["09:00-12:00"]}
 //	      - {date: 2026-12-31, closed: true}
 //	    time_off: [{from: 2026-12-01, to: 2026-12-07}]
+//	    skills: [massage, facial]
+//	    calendar_env: GRACE_CALENDAR  # environment variable with the address of her own calendar
+//	resources:
+//	  - {key: room_1, name: Room 1, kind: room}
+//	blocks:                           # time nobody can book; left out staff and resources: everyone
+//	  - {days: mon-fri, hours: ["13:00-14:00"], staff: [grace]}
+//	  - {from: 2026-12-28, to: 2026-12-29, resources: [room_1], note: painting}
 //	closures: [{from: "2026-12-24 13:00", to: "2026-12-26 24:00", name: {en: Christmas}}]
-//	policy: {notice_minutes: 60, horizon_days: 60, cancel_hours: 24, hold_minutes: 10, max_holds: 2}
+//	policy:
+//	  {notice_minutes: 60, horizon_days: 60, cancel_hours: 24, hold_minutes: 10, max_holds: 2, offer_minutes: 15,
+//	   move_hours: 24, max_moves: 0, refunds: [{hours: 24, percent: 100}], no_show_percent: 0, no_show_hours: 72,
+//	   reminder_hours: [24, 2], feedback_minutes: 60}
 //	address: Ngong Road 12
 //	map_link: https://maps.example/x
 //	parking: {en: Behind the house}
@@ -33,13 +48,18 @@ package calendar
 type Settings struct {
 	Services []Service
 	Staff    []Schedule
-	Closures []Closure
-	Policy   Policy
-	Address  string
-	MapLink  string
-	Parking  Text
-	Payment  Text // how one pays here, for people who ask
-	FAQs     []FAQ
+	// Feeds name the environment variables with the addresses of calendars that
+	// say when somebody is busy, by member of staff.
+	Feeds     map[string]string
+	Resources []Resource
+	Blocks    []Block
+	Closures  []Closure
+	Policy    Policy
+	Address   string
+	MapLink   string
+	Parking   Text
+	Payment   Text // how one pays here, for people who ask
+	FAQs      []FAQ
 }
 
 // Closure is a time the whole business is closed.
@@ -47,6 +67,19 @@ type Closure struct {
 	Span
 	Name Text
 }
+
+// Block is time that cannot be booked, of some staff and resources: a stretch
+// of the calendar, or the same hours every week.
+type Block struct {
+	Span      // when Weekly is empty
+	Weekly    [7][]Shift
+	Staff     []string // ids; none of these and no resources: all staff
+	Resources []string
+	Note      string
+}
+
+// Dated reports whether the block is one stretch of the calendar.
+func (b Block) Dated() bool { return b.Span != Span{} }
 
 // FAQ is a question the business is often asked: words that point to it, and
 // its answer.

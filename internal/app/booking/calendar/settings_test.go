@@ -61,7 +61,9 @@ func TestParseSettingsReadsAWholeDefinition(t *testing.T) {
 	want := calendar.Settings{
 		Address: "Ngong Road 12", MapLink: "https://maps.example/x",
 		Parking: calendar.Text{"en": "Behind the house", "sw": "Nyuma ya nyumba"}, Payment: calendar.Text{"en": "M-Pesa only"},
-		Policy: calendar.Policy{Notice: 90 * time.Minute, Horizon: 45, Cancel: 12 * time.Hour, Hold: 15 * time.Minute, MaxHolds: 3},
+		Policy: calendar.Policy{
+			Notice: 90 * time.Minute, Horizon: 45, Hold: 15 * time.Minute, MaxHolds: 3, Offer: 15 * time.Minute, Terms: terms(12 * time.Hour),
+		},
 		Services: []calendar.Service{
 			{
 				ID: "deep_tissue_90", Name: calendar.Text{"en": "Deep tissue", "sw": "Masaji ya kina"}, Aliases: []string{"deep", "kina"},
@@ -114,7 +116,9 @@ func TestParseSettingsReadsJSONAndFillsInDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := calendar.Policy{Notice: time.Hour, Horizon: 60, Cancel: 24 * time.Hour, Hold: 10 * time.Minute, MaxHolds: 2}
+	want := calendar.Policy{
+		Notice: time.Hour, Horizon: 60, Hold: 10 * time.Minute, MaxHolds: 2, Offer: 15 * time.Minute, Terms: terms(24 * time.Hour),
+	}
 	if diff := cmp.Diff(want, got.Policy); diff != "" {
 		t.Error(diff)
 	}
@@ -158,7 +162,7 @@ func TestParseSettingsNamesEveryFaultWithItsPath(t *testing.T) {
 		{"no hours", "staff: [{key: a}]", "staff[0].hours: missing"},
 		{"hours as a list", "staff: [{hours: []}]", "staff[0].hours: want a mapping of weekdays"},
 		{"an unknown weekday", "staff: [{hours: {monday: []}}]", "staff[0].hours.monday: want a weekday"},
-		{"a weekday twice", `staff: [{hours: {mon: ["09:00-10:00"], sun-tue: []}}]`, "staff[0].hours.sun-tue: mon has hours twice"},
+		{"a weekday twice", `staff: [{hours: {mon: ["09:00-10:00"], sun-tue: []}}]`, "staff[0].hours.sun-tue: mon is named twice"},
 		{"hours that are none", `staff: [{hours: {mon: ["9-17"]}}]`, "staff[0].hours.mon[0]: \"9-17\": want hours"},
 		{"hours with other characters", `staff: [{hours: {mon: ["0a:00-17:00"]}}]`, "staff[0].hours.mon[0]"},
 		{"hours past midnight", `staff: [{hours: {mon: ["09:00-24:30"]}}]`, "staff[0].hours.mon[0]"},
@@ -173,6 +177,30 @@ func TestParseSettingsNamesEveryFaultWithItsPath(t *testing.T) {
 		{"time off that is no time", `staff: [{time_off: [{from: "2026-02-30 10:00", to: "2026-02-03 1000"}]}]`, "staff[0].time_off[0].from: want a date"},
 		{"a closure without an end", `closures: [{from: "2026-02-03 10:00"}]`, "closures[0].to: want a date"},
 		{"a question without words", "faqs: [{en: x}]", "faqs[0]: want keys and an answer"},
+		{"a capacity of nobody", "services: [{capacity: 0}]", "services[0].capacity: want a whole number from 1"},
+		{"a need for nothing there is", "services: [{needs: [room]}]", `services[0].needs[0]: "room" is neither`},
+		{"more needs than things", "resources: [{key: r, name: R}]\nservices: [{needs: [r, r]}]", "services[0].needs: there are not enough"},
+		{"too many needs", "services: [{needs: [a, b, c, d, e]}]", "services[0].needs: want at most 4"},
+		{"a weekday's interval that drifts", "services: [{day_intervals: {sat: 50}}]", "services[0].day_intervals.sat: must divide the day"},
+		{"intervals as a list", "services: [{day_intervals: []}]", "services[0].day_intervals: want a mapping"},
+		{"starts on no day", "services: [{starts: {}}]", "services[0].starts: names no weekday"},
+		{"a start that is no time", `services: [{starts: {mon: ["7"]}}]`, "services[0].starts.mon[0]"},
+		{"a start twice", `services: [{starts: {mon: ["07:00", "07:00"]}}]`, "services[0].starts.mon: want 1 to 48 different times"},
+		{"a skill nobody has", "staff: [{key: x}]\nservices: [{skills: [nails]}]", "services[0].skills: nobody"},
+		{"skills beside staff", "staff: [{key: x}]\nservices: [{skills: [nails], staff: [x]}]", "services[0].skills: name either"},
+		{"a resource without a name", "resources: [{key: r}]", "resources[0].name: missing"},
+		{"two resources of one key", "resources: [{key: r}, {key: R}]", `resources[1].key: "r" is used twice`},
+		{"a kind with other characters", "resources: [{key: r, kind: a/b}]", "resources[0].kind: want a short name"},
+		{"a block of nobody", "blocks: [{from: 2026-01-01, staff: [x]}]", `blocks[0].staff: "x" is nobody`},
+		{"a block of nothing", "blocks: [{from: 2026-01-01, resources: [x]}]", `blocks[0].resources: "x" is none`},
+		{"a block at no time", "blocks: [{}]", "blocks[0]: want either from and to, or days and hours"},
+		{"a weekly block without hours", "blocks: [{days: mon}]", "blocks[0].hours: missing"},
+		{"a weekly block with a date", `blocks: [{days: mon, from: 2026-01-01, hours: ["09:00-10:00"]}]`, "blocks[0]: want either"},
+		{"a calendar's address in the definition", "staff: [{calendar_env: 'https://x'}]", "staff[0].calendar_env: want the name"},
+		{"a reminder twice", "policy: {reminder_hours: [2, 2]}", "policy.reminder_hours[1]: want different"},
+		{"too many reminders", "policy: {reminder_hours: [1, 2, 3, 4, 5, 6]}", "policy.reminder_hours: want at most 5"},
+		{"a refund above what was paid", "policy: {refunds: [{hours: 1, percent: 101}]}", "policy.refunds[0].percent: want a whole number from 0 to 100"},
+		{"a refund at no time", "policy: {refunds: [{percent: 50}]}", "policy.refunds[0].hours: want a whole number"},
 		{"a key twice", "address: x\naddress: y", "booking settings:"},
 		{"no YAML", "a: [", "booking settings:"},
 		{"too large", strings.Repeat("#", 1<<20+1), "larger than"},
@@ -279,5 +307,13 @@ func TestDates(t *testing.T) {
 		if _, err := calendar.ParseDate(s); err == nil {
 			t.Errorf("%q was read as a date", s)
 		}
+	}
+}
+
+// terms are those of a business that says only until when one may cancel.
+func terms(cancel time.Duration) calendar.Terms {
+	return calendar.Terms{
+		Cancel: cancel, Move: cancel, Refunds: []calendar.RefundStep{{Before: cancel, Percent: 100}}, NoShow: 72 * time.Hour,
+		Reminders: []time.Duration{24 * time.Hour, 2 * time.Hour}, Feedback: time.Hour,
 	}
 }

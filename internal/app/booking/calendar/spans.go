@@ -16,9 +16,23 @@ func (s Span) in(zone *time.Location) span {
 // night shift may reach into the first, and on the day after, into which a late
 // visit of the last may reach.
 func hours(s Schedule, zone *time.Location, from, to Date) []span {
+	return layOut(s.shifts, zone, from, to)
+}
+
+// weekly lays out what recurs every week on the same dates as hours.
+func weekly(week [7][]Shift, zone *time.Location, from, to Date) []span {
+	for _, shifts := range week {
+		if len(shifts) > 0 {
+			return layOut(func(d Date) []Shift { return week[d.Weekday()] }, zone, from, to)
+		}
+	}
+	return nil
+}
+
+func layOut(shifts func(Date) []Shift, zone *time.Location, from, to Date) []span {
 	var out []span
 	for d := from.Add(-1); d.Compare(to.Add(1)) <= 0; d = d.Add(1) {
-		for _, sh := range s.shifts(d) {
+		for _, sh := range shifts(d) {
 			end := Moment{Date: d, Clock: sh.To}
 			if sh.To <= sh.From {
 				end.Date = d.Add(1)

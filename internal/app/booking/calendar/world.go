@@ -12,6 +12,7 @@ type Schedule struct {
 	Hours      [7][]Shift       // by time.Weekday; a break is the gap between two shifts
 	Exceptions map[Date][]Shift // take the place of that date's hours; none means not working
 	TimeOff    []Span           // stronger than hours and exceptions
+	Breaks     [7][]Shift       // blocked every week, by time.Weekday; as strong as time off
 }
 
 // shifts returns the work that begins on a date.
@@ -22,16 +23,18 @@ func (s Schedule) shifts(d Date) []Shift {
 	return s.Hours[d.Weekday()]
 }
 
-// Policy is the business's rules about when one may book and change.
+// Policy is the business's rules about when one may book, and the terms its
+// bookings are made under.
 type Policy struct {
+	Terms
 	Notice   time.Duration // least time between now and a start
 	Horizon  int           // how many days after today a start may be
-	Cancel   time.Duration // how long before the start a booking may still be moved or cancelled
 	Hold     time.Duration // how long a slot is held for someone who is deciding
 	MaxHolds int           // how many slots one contact may hold at a time
+	Offer    time.Duration // how long a slot is kept for someone of the waitlist
 }
 
-// Busy is time a live hold or booking takes from a member of staff.
+// Busy is time a live hold, booking or group session takes from a member of staff.
 type Busy struct {
 	StaffID string
 	Start   time.Time // of the visit: decides on whose day it counts
@@ -41,6 +44,27 @@ type Busy struct {
 
 // Interval is a stretch of time, To exclusive.
 type Interval struct{ From, To time.Time }
+
+// Room is a resource and when it cannot be had.
+type Room struct {
+	Resource
+	Breaks  [7][]Shift // blocked every week, by time.Weekday
+	TimeOff []Span     // out of use
+	Busy    []Interval // taken by visits, buffers included
+}
+
+// Session is a start of a group service that somebody has booked.
+type Session struct {
+	StaffID string
+	Start   time.Time
+	Left    int // seats nobody has
+}
+
+// Away is time an outside calendar says a member of staff is busy.
+type Away struct {
+	StaffID string
+	Interval
+}
 
 // World is all that decides whether a start of one service is free. Busy and
 // Own need to reach one day beyond the dates asked about, on both sides.
@@ -52,6 +76,9 @@ type World struct {
 	Closures []Span     // of the whole business; stronger than anyone's hours
 	Busy     []Busy
 	Own      []Interval // visits of the contact, without buffers
+	Rooms    []Room     // whatever the service's needs may be met with
+	Sessions []Session  // of this service; their time is not in Busy
+	Away     []Away
 }
 
 // Query asks for free starts.

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/ratiba/ratiba/internal/app/booking/bookingsql"
 	"github.com/ratiba/ratiba/internal/app/booking/calendar"
@@ -26,7 +27,7 @@ const nobody = "-"
 
 // Caller returns who a tool acts for. Staff have their own calendar alone.
 func Caller(env tool.Env) bookingsql.Caller {
-	c := bookingsql.Caller{Zone: env.Tenant.Location(), Now: env.Now, Contact: string(env.Contact.ID)}
+	c := bookingsql.Caller{Zone: env.Tenant.Location(), Now: env.Now, Contact: string(env.Contact.ID), Thread: string(env.Thread), Turn: string(env.Turn)}
 	if env.Actor.Role == tenant.Staff {
 		c.Staff = cmp.Or(env.Actor.Staff, nobody)
 	}
@@ -44,6 +45,29 @@ func Answer(data any, err error) (graph.Result, error) {
 		return graph.Result{}, err
 	}
 	return tool.OK(data)
+}
+
+// Changed makes a result of a booking that was changed, or of a refusal in err,
+// and keeps the booking's timer.
+func Changed(env tool.Env, b calendar.Booking, err error) (graph.Result, error) {
+	if err == nil {
+		Keep(env, b)
+	}
+	return Answer(b, err)
+}
+
+// Keep sets a booking's timer to what is to be done about it next, or removes
+// it. The timer of somebody else's booking is in a mailbox that is not the
+// turn's: whoever changed it there keeps it.
+func Keep(env tool.Env, b calendar.Booking) {
+	if string(env.Contact.ID) != b.ContactID {
+		return
+	}
+	if t, due := calendar.NextTouch(b, env.Now); due {
+		env.SetTimer(calendar.VisitTimer+b.ID, t.At, t)
+	} else {
+		env.SetTimer(calendar.VisitTimer+b.ID, time.Time{}, nil)
+	}
 }
 
 // Refuse makes the result of a conflict without alternatives.

@@ -6,15 +6,20 @@ import (
 	broadcastmessage "github.com/ratiba/ratiba/internal/app/booking/tools/broadcast_message"
 	cancelbooking "github.com/ratiba/ratiba/internal/app/booking/tools/cancel_booking"
 	checkavailability "github.com/ratiba/ratiba/internal/app/booking/tools/check_availability"
+	completebooking "github.com/ratiba/ratiba/internal/app/booking/tools/complete_booking"
 	confirmbooking "github.com/ratiba/ratiba/internal/app/booking/tools/confirm_booking"
 	createstafftimeblock "github.com/ratiba/ratiba/internal/app/booking/tools/create_staff_time_block"
 	deleteservice "github.com/ratiba/ratiba/internal/app/booking/tools/delete_service"
 	holdslot "github.com/ratiba/ratiba/internal/app/booking/tools/hold_slot"
 	initiatestkpush "github.com/ratiba/ratiba/internal/app/booking/tools/initiate_stk_push"
+	joinwaitlist "github.com/ratiba/ratiba/internal/app/booking/tools/join_waitlist"
+	leavewaitlist "github.com/ratiba/ratiba/internal/app/booking/tools/leave_waitlist"
 	listactiveservices "github.com/ratiba/ratiba/internal/app/booking/tools/list_active_services"
 	lookupcontact "github.com/ratiba/ratiba/internal/app/booking/tools/lookup_contact"
 	querybookings "github.com/ratiba/ratiba/internal/app/booking/tools/query_bookings"
 	querystats "github.com/ratiba/ratiba/internal/app/booking/tools/query_stats"
+	querywaitlist "github.com/ratiba/ratiba/internal/app/booking/tools/query_waitlist"
+	recordfeedback "github.com/ratiba/ratiba/internal/app/booking/tools/record_feedback"
 	releasehold "github.com/ratiba/ratiba/internal/app/booking/tools/release_hold"
 	reschedulebooking "github.com/ratiba/ratiba/internal/app/booking/tools/reschedule_booking"
 	sendreminder "github.com/ratiba/ratiba/internal/app/booking/tools/send_reminder"
@@ -54,5 +59,10 @@ func All(s Stores) []tool.Tool {
 		broadcastmessage.Tool(s.Broadcasts),
 		deleteservice.Tool(),
 		answerfromknowledge.Tool(s.Documents),
+		completebooking.Tool(),
+		recordfeedback.Tool(),
+		joinwaitlist.Tool(),
+		leavewaitlist.Tool(),
+		querywaitlist.Tool(),
 	}
 }

@@ -22,6 +22,8 @@ func TestEveryFolderIsAToolTheRegistryAccepts(t *testing.T) {
 		calendar.RescheduleBooking: tool.Irreversible, calendar.CancelBooking: tool.Irreversible, calendar.PushPayment: tool.Irreversible,
 		calendar.LookupContact: tool.Read, calendar.UpsertContact: tool.Write, calendar.QueryStats: tool.Read, calendar.BlockTime: tool.Irreversible,
 		calendar.SendReminder: tool.Write, calendar.Broadcast: tool.Irreversible, calendar.DeleteService: tool.Irreversible, calendar.AskKnowledge: tool.Read,
+		calendar.CompleteBooking: tool.Write, calendar.RecordFeedback: tool.Write,
+		calendar.JoinWaitlist: tool.Write, calendar.LeaveWaitlist: tool.Write, calendar.QueryWaitlist: tool.Read,
 	}
 	got := map[string]tool.Safety{}
 	for _, name := range r.Names() {

@@ -1,6 +1,6 @@
 -- +goose Up
 -- Reports read stretches of time: the whole calendar, or one person's.
-CREATE INDEX bookings_by_start ON bookings (starts_at, status, staff_id, price_minor, paid_minor);
+CREATE INDEX bookings_in_reports ON bookings (starts_at, status, staff_id, price_minor, paid_minor);
 CREATE INDEX bookings_by_staff ON bookings (staff_id, starts_at);
 
 -- A service that the owner deleted stays removed whatever definition is applied.

@@ -5,6 +5,7 @@ package desktest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
@@ -57,6 +58,7 @@ type Shop struct {
 	Book       *Book
 	Index      *Index
 	Broadcasts *Broadcasts
+	Timers     map[string]calendar.Touch // by name
 }
 
 // New opens a shop at Morning.
@@ -131,6 +133,15 @@ func (s *Shop) Call(contactID, name string, args any) graph.Result {
 			s.Effects = append(s.Effects, e)
 			return nil
 		}
+		env.Answered = func(context.Context, ids.ThreadID) ([]tool.Answered, error) {
+			return []tool.Answered{{Role: "intent_classifier", Prompt: "1.0.0", Arm: "control"}}, nil
+		}
+		env.SetTimer = func(name string, at time.Time, data any) {
+			delete(s.Timers, name)
+			if touch, ok := data.(calendar.Touch); ok && touch.At.Equal(at) {
+				s.Timers[name] = touch
+			}
+		}
 		res, err = s.registry.Write(s.t.Context(), env, call, []tool.Grant{{
 			By: tool.ByConfirmation, Digest: call.Digest(), Actor: env.Actor.ID, Until: s.Now,
 		}})
@@ -194,6 +205,25 @@ func (s *Shop) Confirmed(contactID, id string, start time.Time) calendar.Booking
 	return Must[calendar.Booking](s, contactID, calendar.ConfirmBooking, calendar.ConfirmBookingArgs{
 		BookingID: b.ID, Start: b.Start, Paid: b.Deposit, Receipt: "R" + id,
 	})
+}
+
+// Feedback is what is kept of what a customer said.
+type Feedback struct{ Rating, Comment, Thread, Turn, Models string }
+
+// Feedback reads what is kept for a booking.
+func (s *Shop) Feedback(bookingID string) (f Feedback) {
+	s.t.Helper()
+	var models []tool.Answered
+	if err := s.db.Ask(s.t.Context(), db.Into("read feedback", []any{&f.Rating, &f.Comment, &f.Thread, &f.Turn, db.JSON{V: &models}},
+		"SELECT rating, comment, thread_id, turn_id, models FROM feedback WHERE booking_id = $1", bookingID)); err != nil {
+		s.t.Fatal(err)
+	}
+	raw, err := json.Marshal(models)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	f.Models = string(raw)
+	return f
 }
 
 // Ledger keeps attempts in memory, oldest first.

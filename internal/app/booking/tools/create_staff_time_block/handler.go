@@ -26,7 +26,7 @@ func Tool() tool.Tool {
 }
 
 func handle(ctx context.Context, env tool.Env, a calendar.BlockTimeArgs) (graph.Result, error) {
-	block, err := bookingsql.Block(ctx, env.Tx, desk.Caller(env), env.Actor.ID, a)
+	block, err := bookingsql.BlockTime(ctx, env.Tx, desk.Caller(env), env.Actor.ID, a)
 	return desk.Answer(block, err)
 }
 

@@ -14,12 +14,12 @@ func TestABlockTakesTimeAndKeepsBookings(t *testing.T) {
 	s := desktest.New(t)
 	s.Confirmed("asha", "B1", desktest.At(6, 15, 0)) // with Grace
 	args := calendar.BlockTimeArgs{BlockID: "k1", StaffID: "grace", From: "2026-03-06 14:00", To: "2026-03-06 18:00", Reason: "dentist"}
-	var shown calendar.Block
+	var shown calendar.BlockedTime
 	if res := s.Preview(calendar.BlockTime, args); !res.OK || res.Decode(&shown) != nil || len(shown.Standing) != 1 || shown.Standing[0].BookingID != "B1" {
 		t.Errorf("the preview shows %+v", shown)
 	}
 	for range 2 {
-		desktest.Must[calendar.Block](s, "", calendar.BlockTime, args)
+		desktest.Must[calendar.BlockedTime](s, "", calendar.BlockTime, args)
 	}
 	desktest.Refused[any](s, "ben", calendar.HoldSlot, desktest.HoldArgs("ben", "B2", desktest.At(6, 16, 0), s.Now.Add(600e9)), calendar.OutsideHours)
 	s.Hold("ben", "B3", desktest.At(6, 9, 0))

@@ -29,5 +29,5 @@ func handle(ctx context.Context, env tool.Env, a calendar.HoldSlotArgs) (graph.R
 		return desk.Refuse(calendar.NoSuchBooking)
 	}
 	booking, err := bookingsql.Hold(ctx, env.Tx, c, a)
-	return desk.Answer(booking, err)
+	return desk.Changed(env, booking, err)
 }

@@ -60,7 +60,7 @@ func (h handler) handle(ctx context.Context, env tool.Env, a calendar.PushPaymen
 	if err := h.ask(ctx, env, a, booking); err != nil {
 		return graph.Result{}, err
 	}
-	return desk.Answer(booking, nil)
+	return desk.Changed(env, booking, nil)
 }
 
 // busy answers a conflict while a prompt for the booking is open, or one for

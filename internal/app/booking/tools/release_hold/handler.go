@@ -24,6 +24,9 @@ func Tool() tool.Tool {
 }
 
 func handle(ctx context.Context, env tool.Env, a calendar.ReleaseHoldArgs) (graph.Result, error) {
-	err := bookingsql.Release(ctx, env.Tx, desk.Caller(env), a.BookingID)
+	booking, err := bookingsql.Release(ctx, env.Tx, desk.Caller(env), a.BookingID)
+	if err == nil {
+		desk.Keep(env, booking)
+	}
 	return desk.Answer(struct{}{}, err)
 }

@@ -25,5 +25,5 @@ func Tool() tool.Tool {
 
 func handle(ctx context.Context, env tool.Env, a calendar.RescheduleBookingArgs) (graph.Result, error) {
 	booking, err := bookingsql.Reschedule(ctx, env.Tx, desk.Caller(env), a)
-	return desk.Answer(booking, err)
+	return desk.Changed(env, booking, err)
 }

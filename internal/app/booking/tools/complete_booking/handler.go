@@ -1,0 +1,29 @@
+// Package completebooking is the tool complete_booking: a visit that is over.
+package completebooking
+
+import (
+	"context"
+	_ "embed" // the two files beside this one
+
+	"github.com/ratiba/ratiba/internal/app/booking/bookingsql"
+	"github.com/ratiba/ratiba/internal/app/booking/calendar"
+	"github.com/ratiba/ratiba/internal/app/booking/desk"
+	"github.com/ratiba/ratiba/internal/graph"
+	"github.com/ratiba/ratiba/internal/tool"
+)
+
+//go:embed definition.json
+var definition []byte
+
+//go:embed metadata.yaml
+var metadata []byte
+
+// Tool returns the tool.
+func Tool() tool.Tool {
+	return tool.Tool{Definition: definition, Metadata: metadata, Handler: tool.Typed(handle), Args: calendar.CompleteBookingArgs{}}
+}
+
+func handle(ctx context.Context, env tool.Env, a calendar.CompleteBookingArgs) (graph.Result, error) {
+	booking, err := bookingsql.Complete(ctx, env.Tx, desk.Caller(env), a)
+	return desk.Changed(env, booking, err)
+}
