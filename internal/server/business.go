@@ -26,12 +26,12 @@ import (
 
 // business is one tenant, composed: its rows, its app, its providers.
 type business struct {
-	tenant  tenant.Tenant
-	route   string
-	store   *store.Tenant
-	turns   turn.Business
-	policy  llm.Policy
-	gateway payment.Gateway // nil when the tenant takes no payments
+	tenant tenant.Tenant
+	route  string
+	store  *store.Tenant
+	turns  turn.Business
+	policy llm.Policy
+	rails  map[payment.Rail]payment.Gateway // empty when the tenant takes no payments
 }
 
 // loadTenants serves everyone who is registered. Secrets that are missing are
@@ -200,7 +200,7 @@ func (s *Server) composeBusiness(k store.Registered) (*business, error) {
 	if b.policy, err = policy(&b.tenant); err != nil {
 		return nil, err
 	}
-	if b.gateway, err = s.gateway(k.Tenant); err != nil {
+	if b.rails, err = s.rails(k.Tenant); err != nil {
 		return nil, err
 	}
 	var phones []string
@@ -211,15 +211,24 @@ func (s *Server) composeBusiness(k store.Registered) (*business, error) {
 	return b, err
 }
 
-func (s *Server) gateway(t tenant.Tenant) (payment.Gateway, error) {
-	if t.Mpesa == nil || s.cfg.Offline {
-		return nil, nil //nolint:nilnil // a business may take no payments.
+// rails are the ways in which a business takes payments.
+func (s *Server) rails(t tenant.Tenant) (map[payment.Rail]payment.Gateway, error) {
+	rails := map[payment.Rail]payment.Gateway{}
+	if s.cfg.Offline {
+		return rails, nil
 	}
-	return mpesa.New(mpesa.Config{
-		BaseURL: s.cfg.Settings.Daraja.URL, Shortcode: t.Mpesa.Shortcode, Till: t.Mpesa.Till, Type: mpesa.Type(t.Mpesa.Type),
-		Passkey: s.cfg.Secrets(t.Mpesa.PasskeyEnv), ConsumerKey: s.cfg.Secrets(t.Mpesa.ConsumerKeyEnv),
-		ConsumerSecret: s.cfg.Secrets(t.Mpesa.ConsumerSecretEnv), Clock: s.cfg.Clock,
-	})
+	if m := t.Mpesa; m != nil {
+		g, err := mpesa.New(mpesa.Config{
+			BaseURL: s.cfg.Settings.Daraja.URL, Shortcode: m.Shortcode, Till: m.Till, Type: mpesa.Type(m.Type),
+			Passkey: s.cfg.Secrets(m.PasskeyEnv), ConsumerKey: s.cfg.Secrets(m.ConsumerKeyEnv),
+			ConsumerSecret: s.cfg.Secrets(m.ConsumerSecretEnv), Clock: s.cfg.Clock,
+		})
+		if err != nil {
+			return nil, err
+		}
+		rails[payment.Mpesa] = g
+	}
+	return rails, nil
 }
 
 func (s *Server) business(id ids.TenantID) (*business, error) {

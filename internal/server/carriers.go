@@ -114,11 +114,12 @@ func (c promptCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Ro
 		// Withdrawn, or started before a crash: its callback or its timer speaks next.
 		return outbox.Outcome{Verdict: outbox.Done}
 	}
-	if b.gateway == nil {
-		return c.reject(ctx, b, attempt, &payment.RejectedError{Code: "no_gateway", Detail: "the business takes no M-Pesa payments"})
+	gateway := b.rails[attempt.Provider]
+	if gateway == nil {
+		return c.reject(ctx, b, attempt, &payment.RejectedError{Code: "no_gateway", Detail: "the business takes no such payments"})
 	}
-	accepted, err := b.gateway.Prompt(ctx, payment.Prompt{
-		Amount: attempt.Amount, Phone: attempt.Phone, Account: attempt.Account, Description: "Booking",
+	accepted, err := gateway.Prompt(ctx, payment.Prompt{
+		Amount: attempt.Amount, Reference: attempt.Reference, Phone: attempt.Phone, Account: attempt.Account, Description: "Booking",
 		CallbackURL: strings.TrimRight(c.s.cfg.Settings.PublicURL, "/") + "/webhooks/daraja/" + b.route + "." + secret,
 	})
 	// What the provider said is written down even when this process is ending.
@@ -177,7 +178,7 @@ func (c queryCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Row
 		return outbox.Outcome{Verdict: outbox.Retry, Class: "store", Detail: err.Error()}
 	}
 	_, err := b.store.ChangeAttempt(ctx, attempt.ID, func(a payment.Attempt) (payment.Attempt, bool) {
-		return payment.Asked(a), true
+		return payment.Asked(a, now), true
 	}, nextCheck(now))
 	if err != nil {
 		return outbox.Outcome{Verdict: outbox.Retry, Class: "store", Detail: err.Error()}
@@ -189,10 +190,11 @@ func (c queryCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Row
 // query reports what the provider says of a prompt. A business that takes no
 // payments any more has nobody to ask; its attempts end by their time.
 func (c queryCarrier) query(ctx context.Context, b *business, a payment.Attempt) error {
-	if b.gateway == nil {
+	gateway := b.rails[a.Provider]
+	if gateway == nil {
 		return nil
 	}
-	said, err := b.gateway.Query(ctx, a.CheckoutID)
+	said, err := gateway.Query(ctx, a.CheckoutID)
 	if err != nil || said.Kind == payment.Pending {
 		return nil //nolint:nilerr // it is asked again, or given up in time.
 	}

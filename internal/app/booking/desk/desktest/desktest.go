@@ -201,7 +201,7 @@ func (l *Ledger) BySubject(_ context.Context, _ db.Q, subject string) ([]payment
 }
 
 // OnPhone implements payment.Ledger.
-func (l *Ledger) OnPhone(_ context.Context, _ db.Q, phone string, since time.Time) ([]payment.Attempt, error) {
+func (l *Ledger) OnPhone(_ context.Context, _ db.Tx, phone string, since time.Time) ([]payment.Attempt, error) {
 	var out []payment.Attempt
 	for _, a := range slices.Backward(l.Attempts) {
 		if a.Phone == phone && (a.Status.Live() || !a.CreatedAt.Before(since) || !a.SentAt.Before(since)) {

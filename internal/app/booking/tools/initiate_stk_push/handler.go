@@ -23,9 +23,6 @@ var definition []byte
 //go:embed metadata.yaml
 var metadata []byte
 
-// provider is both the attempt's provider and the lane its prompt goes down.
-const provider = "mpesa"
-
 // Tool returns the tool over the tenant's attempts.
 func Tool(attempts payment.Ledger) tool.Tool {
 	h := handler{attempts: attempts}
@@ -89,7 +86,7 @@ func (h handler) busy(ctx context.Context, env tool.Env, a calendar.PushPaymentA
 // was not sent while the slot was held is not sent at all.
 func (h handler) ask(ctx context.Context, env tool.Env, a calendar.PushPaymentArgs, b calendar.Booking) error {
 	err := h.attempts.Insert(ctx, env.Tx, payment.Attempt{
-		ID: a.AttemptID, Thread: env.Thread, ContactID: env.Contact.ID, Subject: b.ID, Provider: provider,
+		ID: a.AttemptID, Thread: env.Thread, ContactID: env.Contact.ID, Subject: b.ID, Provider: payment.Mpesa,
 		Reference: "RTB-" + env.Tenant.Slug + "-" + a.AttemptID, Account: b.Code, Amount: a.Amount, Phone: a.Phone,
 		Status: payment.Created, CreatedAt: env.Now,
 	})
@@ -97,7 +94,7 @@ func (h handler) ask(ctx context.Context, env tool.Env, a calendar.PushPaymentAr
 		return err
 	}
 	return env.Enqueue(ctx, tool.Effect{
-		Lane: provider, Kind: payment.EffectPrompt, Key: "prompt:" + a.AttemptID,
+		Lane: string(payment.Mpesa), Kind: payment.EffectPrompt, Key: "prompt:" + a.AttemptID,
 		Payload: payment.EffectPayload{AttemptID: a.AttemptID}, Expires: b.HoldUntil,
 	})
 }
