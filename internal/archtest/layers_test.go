@@ -30,10 +30,10 @@ var layers = []layer{
 		"app/booking/calendar", "app/booking/bookingsql", "app/booking/desk", "app/booking/tools/*", "app/booking/tools",
 		"app/booking/desk/desktest", "app/booking/flow", "app/booking",
 	}},
-	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "llm/openai", "llm/anthropic", "payment/mpesa", "httpd", "telemetry"}},
+	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "llm/openai", "llm/anthropic", "payment/mpesa", "payment/pesapal", "httpd", "telemetry"}},
 	{"composition", []string{"server"}},
 	{"laboratory", []string{
-		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench/lap", "bench", "doctor", "chaos", "modelcheck", "archtest",
+		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/pesapal", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench/lap", "bench", "doctor", "chaos", "modelcheck", "archtest",
 	}},
 	{"command", []string{"cmd/ratiba"}},
 }
@@ -46,6 +46,7 @@ var contracts = map[string][]string{
 	"llm/openai":       {"llm"},
 	"llm/anthropic":    {"llm"},
 	"payment/mpesa":    {"payment"},
+	"payment/pesapal":  {"payment"},
 	"httpd":            {},
 	"telemetry":        {},
 }

@@ -15,10 +15,12 @@ import (
 //	/d360/messages, /d360/media, /d360/{media-id}                                 360dialog
 //	/daraja/oauth/v1/generate, /daraja/mpesa/stkpush/v1/processrequest,
 //	/daraja/mpesa/stkpushquery/v1/query                                           Daraja
+//	/pesapal/api/..., /pesapal/pesapaliframe/PesapalIframe3/Index/                PesaPal and its page
 func (s *Sim) routes(life context.Context) http.Handler {
 	mux := http.NewServeMux()
 	s.whatsapp.Routes(mux)
 	s.daraja.Routes(mux)
+	s.pesapal.Routes(mux)
 	mux.HandleFunc("GET /sim/tenants", face.Handle(s.faceTenants))
 	mux.HandleFunc("GET /sim/clock", face.Handle(s.faceClock))
 	mux.HandleFunc("POST /sim/clock/advance", face.Handle(s.faceAdvance))

@@ -1,5 +1,5 @@
 // Package sim is the outside world of a Ratiba installation, simulated: the
-// WhatsApp Business Platform with its phones, Safaricom's Daraja, and the JSON
+// WhatsApp Business Platform with its phones, Safaricom's Daraja, PesaPal, and the JSON
 // face by which people, pages and tests act on both.
 //
 // The product reaches it over real HTTP in the providers' own formats and
@@ -25,6 +25,7 @@ import (
 	"github.com/ratiba/ratiba/internal/sim/courier"
 	"github.com/ratiba/ratiba/internal/sim/daraja"
 	"github.com/ratiba/ratiba/internal/sim/journal"
+	"github.com/ratiba/ratiba/internal/sim/pesapal"
 	"github.com/ratiba/ratiba/internal/sim/whatsapp"
 )
 
@@ -40,6 +41,8 @@ type (
 	Template = whatsapp.Template
 	// Shortcode is an M-Pesa pay bill or till number.
 	Shortcode = daraja.Shortcode
+	// Merchant is a business that takes payments by PesaPal.
+	Merchant = pesapal.Merchant
 )
 
 // The providers of a Number.
@@ -73,6 +76,7 @@ type Config struct {
 	Templates       []Template
 	Tenants         []Tenant
 	MpesaShortcodes []Shortcode
+	Merchants       []Merchant
 
 	// Advance moves the product's clock; nil refuses POST /sim/clock/advance.
 	Advance func(ctx context.Context, by time.Duration) error
@@ -105,6 +109,7 @@ type Sim struct {
 	journal  *journal.Journal
 	whatsapp *whatsapp.Simulator
 	daraja   *daraja.Simulator
+	pesapal  *pesapal.Simulator
 	handler  http.Handler
 	end      context.CancelFunc // of long polls and streams
 
@@ -125,7 +130,7 @@ func New(cfg Config) (*Sim, error) {
 		courier: courier.New(courier.Config{Client: cfg.HTTPClient, Backoff: cfg.Backoff, Logger: cfg.Logger}),
 		journal: journal.New(cfg.Clock, cfg.JournalEntries),
 	}
-	var waErr, mpesaErr error
+	var waErr, mpesaErr, cardErr error
 	s.whatsapp, waErr = whatsapp.New(whatsapp.Config{
 		Clock: cfg.Clock, Real: cfg.Real, Courier: s.courier, Journal: s.journal,
 		Numbers: cfg.Numbers, Templates: cfg.Templates, WindowMode: cfg.WindowMode, StatusDelay: cfg.StatusDelay,
@@ -135,7 +140,8 @@ func New(cfg Config) (*Sim, error) {
 		Clock: cfg.Clock, Real: cfg.Real, Courier: s.courier, Journal: s.journal,
 		Shortcodes: cfg.MpesaShortcodes, PromptLife: cfg.PromptLife, RepeatCallbacks: cfg.RepeatCallbacks,
 	})
-	if err := errors.Join(waErr, mpesaErr); err != nil {
+	s.pesapal, cardErr = pesapal.New(pesapal.Config{Clock: cfg.Clock, Courier: s.courier, Journal: s.journal, Merchants: cfg.Merchants})
+	if err := errors.Join(waErr, mpesaErr, cardErr); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
 	s.SetTenants(cfg.Tenants)
@@ -198,6 +204,9 @@ func (s *Sim) SetTemplates(templates []Template) { s.whatsapp.SetTemplates(templ
 
 // SetMpesaShortcodes replaces the M-Pesa shortcodes.
 func (s *Sim) SetMpesaShortcodes(codes []Shortcode) error { return s.daraja.SetShortcodes(codes) }
+
+// SetMerchants replaces PesaPal's merchants.
+func (s *Sim) SetMerchants(all []Merchant) error { return s.pesapal.SetMerchants(all) }
 
 // Journal returns the entries numbered above after, for tests in the same
 // process; GET /sim/journal serves the same.

@@ -35,6 +35,11 @@ const (
 	PromptEnded   Kind = "prompt.ended"     // the payer, the program or the clock decided: Code, Receipt
 	CallbackPost  Kind = "callback.posted"  // a callback for ID; HTTPStatus is the product's answer
 	Queried       Kind = "query.answered"   // a status query for ID: Code
+	OrderAccepted Kind = "order.accepted"   // PesaPal took an order
+	OrderRefused  Kind = "order.refused"    // PesaPal refused one: Code
+	OrderEnded    Kind = "order.ended"      // the payer, the program or the provider decided: Status, Receipt
+	NotifyPosted  Kind = "notify.posted"    // a notification about ID; HTTPStatus is the product's answer
+	RefundAsked   Kind = "refund.asked"     // PesaPal was asked to give Receipt back: Code
 )
 
 // Silent is the Type of a prompt that ends without a callback.
