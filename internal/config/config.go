@@ -33,6 +33,7 @@ type Config struct {
 
 	WhatsApp WhatsApp `yaml:"whatsapp"`
 	Daraja   Daraja   `yaml:"daraja"`
+	Pesapal  Pesapal  `yaml:"pesapal"`
 	Models   Models   `yaml:"models"`
 }
 
@@ -62,6 +63,11 @@ type WhatsApp struct {
 // Daraja is how M-Pesa is reached.
 type Daraja struct {
 	URL string `yaml:"url" env:"RATIBA_DARAJA_URL"` // default https://api.safaricom.co.ke
+}
+
+// Pesapal is how PesaPal is reached.
+type Pesapal struct {
+	URL string `yaml:"url" env:"RATIBA_PESAPAL_URL"` // default https://pay.pesapal.com/v3
 }
 
 // Models is how language models are reached. Without any, code understands
@@ -112,6 +118,7 @@ func (c Config) withDefaults() Config {
 		{&c.WhatsApp.Dialog360URL, "https://waba-v2.360dialog.io"},
 		{&c.WhatsApp.VerifyTokenEnv, "RATIBA_VERIFY_TOKEN"},
 		{&c.Daraja.URL, "https://api.safaricom.co.ke"},
+		{&c.Pesapal.URL, "https://pay.pesapal.com/v3"},
 		{&c.Models.OpenAI.KeyEnv, "OPENAI_API_KEY"},
 		{&c.Models.Anthropic.KeyEnv, "ANTHROPIC_API_KEY"},
 	} {
@@ -138,6 +145,7 @@ func (c Config) check() error {
 		{"whatsapp.meta_url", c.WhatsApp.MetaURL},
 		{"whatsapp.dialog360_url", c.WhatsApp.Dialog360URL},
 		{"daraja.url", c.Daraja.URL},
+		{"pesapal.url", c.Pesapal.URL},
 		{"models.openai.url", c.Models.OpenAI.URL},
 		{"models.anthropic.url", c.Models.Anthropic.URL},
 	} {

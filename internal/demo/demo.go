@@ -205,6 +205,7 @@ func (d *Demo) settings(dir string, opt Options) config.Config {
 		PublicURL: d.URL, Data: dir, Database: config.Database{URLEnv: databaseEnv},
 		WhatsApp: config.WhatsApp{MetaURL: d.URL + "/graph", Dialog360URL: d.URL + "/d360", VerifyTokenEnv: "DEMO_VERIFY_TOKEN"}, //nolint:gosec // a variable's name.
 		Daraja:   config.Daraja{URL: d.URL + "/daraja"},
+		Pesapal:  config.Pesapal{URL: d.URL + "/pesapal"},
 		Models: config.Models{
 			OpenAI:    config.Provider{URL: d.URL + model.OpenAIBase, KeyEnv: "DEMO_MODEL_KEY"},
 			Anthropic: config.Provider{URL: d.URL + model.AnthropicBase, KeyEnv: "DEMO_MODEL_KEY"},
@@ -249,6 +250,9 @@ func newSecrets(opt Options, tenants []tenant.Tenant) secrets {
 		}
 		if t.Mpesa != nil {
 			names = append(names, t.Mpesa.PasskeyEnv, t.Mpesa.ConsumerKeyEnv, t.Mpesa.ConsumerSecretEnv)
+		}
+		if t.Pesapal != nil {
+			names = append(names, t.Pesapal.ConsumerKeyEnv, t.Pesapal.ConsumerSecretEnv)
 		}
 	}
 	for _, n := range names {
@@ -301,6 +305,11 @@ func World(tenants []tenant.Tenant, get config.Secrets, product string) sim.Conf
 			cfg.MpesaShortcodes = append(cfg.MpesaShortcodes, sim.Shortcode{
 				Shortcode: m.Shortcode, Passkey: get(m.PasskeyEnv), ConsumerKey: get(m.ConsumerKeyEnv),
 				ConsumerSecret: get(m.ConsumerSecretEnv), Name: t.Name,
+			})
+		}
+		if p := t.Pesapal; p != nil {
+			cfg.Merchants = append(cfg.Merchants, sim.Merchant{
+				ConsumerKey: get(p.ConsumerKeyEnv), ConsumerSecret: get(p.ConsumerSecretEnv), Name: t.Name,
 			})
 		}
 	}

@@ -45,6 +45,10 @@ func (i *intake) Daraja(ctx context.Context, token string, body []byte) error {
 	return i.take(ctx, "daraja", token, string(body))
 }
 
+func (i *intake) Pesapal(ctx context.Context, query url.Values, body []byte) (any, error) {
+	return map[string]int{"status": http.StatusOK}, i.take(ctx, "pesapal", query.Encode(), string(body))
+}
+
 func (i *intake) Ready(context.Context) error { return i.err }
 
 func serve(i *intake, r *http.Request) (*httptest.ResponseRecorder, string) {

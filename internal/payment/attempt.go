@@ -76,10 +76,11 @@ func Withdraw(a Attempt, now time.Time) (Attempt, bool) {
 const NudgeEvery = 10 * time.Second
 
 // Nudge has the provider asked about an attempt, whatever state it is in,
-// because somebody claims that there is news: a claim is believed no further. It
-// reports false when there is nobody to ask, or it is to be asked anyway.
+// because somebody claims that there is news: a claim is believed no further. One
+// that comes before the provider's acknowledgement waits for it. It reports
+// false when there is nothing to ask about, or it is to be asked anyway.
 func Nudge(a Attempt, now time.Time) (Attempt, bool) {
-	if a.CheckoutID == "" || !a.AskAt.IsZero() {
+	if !a.AskAt.IsZero() || a.CheckoutID == "" && !a.Status.Live() {
 		return a, false
 	}
 	a.AskAt = now
@@ -104,7 +105,7 @@ func scheduled(a Attempt) (time.Time, bool) {
 // and nobody claims that there is news. Whoever asks counts it with Asked.
 func NextQuery(a Attempt, now time.Time) (time.Time, bool) {
 	due, ask := scheduled(a)
-	if !a.AskAt.IsZero() && (!ask || a.AskAt.Before(due)) {
+	if a.CheckoutID != "" && !a.AskAt.IsZero() && (!ask || a.AskAt.Before(due)) {
 		due, ask = a.AskAt, true
 	}
 	if !ask || due.After(now) {
@@ -140,6 +141,24 @@ func Asked(a Attempt, now time.Time) Attempt {
 		a.Queries++
 	}
 	a.AskAt, a.AskedAt = time.Time{}, now
+	return a
+}
+
+// askAgain is when a query that nobody answered is made again for the claim that
+// was its reason, askAgainFor how long after the attempt was sent that goes on.
+const (
+	askAgain    = 30 * time.Second
+	askAgainFor = 24 * time.Hour
+)
+
+// Unanswered notes a query made at now that had no answer. A claim that was its
+// reason stands.
+func Unanswered(a Attempt, now time.Time) Attempt {
+	claimed := !a.AskAt.IsZero()
+	a = Asked(a, now)
+	if claimed && now.Before(a.SentAt.Add(askAgainFor)) {
+		a.AskAt = now.Add(askAgain)
+	}
 	return a
 }
 

@@ -248,7 +248,7 @@ func TestClaimsAreAskedAboutAtABoundedRate(t *testing.T) {
 	if _, ask := payment.NextQuery(late, now); !ok || !ask {
 		t.Error("news of an attempt that was given up is not asked for")
 	}
-	none := link(payment.Sending)
+	none := link(payment.Withdrawn)
 	none.CheckoutID = ""
 	if _, ok := payment.Nudge(none, now); ok {
 		t.Error("the provider is asked about an order it has not named")

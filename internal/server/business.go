@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/contact"
@@ -19,6 +20,7 @@ import (
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/payment/mpesa"
+	"github.com/ratiba/ratiba/internal/payment/pesapal"
 	"github.com/ratiba/ratiba/internal/store"
 	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/turn"
@@ -90,6 +92,10 @@ func (s *Server) lacks(t tenant.Tenant) []error {
 		want(m.PasskeyEnv, "the M-Pesa passkey")
 		want(m.ConsumerKeyEnv, "the M-Pesa consumer key")
 		want(m.ConsumerSecretEnv, "the M-Pesa consumer secret")
+	}
+	if p := t.Pesapal; p != nil {
+		want(p.ConsumerKeyEnv, "the PesaPal consumer key")
+		want(p.ConsumerSecretEnv, "the PesaPal consumer secret")
 	}
 	return errs
 }
@@ -228,7 +234,22 @@ func (s *Server) rails(t tenant.Tenant) (map[payment.Rail]payment.Gateway, error
 		}
 		rails[payment.Mpesa] = g
 	}
+	if p := t.Pesapal; p != nil {
+		g, err := pesapal.New(pesapal.Config{
+			BaseURL: s.cfg.Settings.Pesapal.URL, ConsumerKey: s.cfg.Secrets(p.ConsumerKeyEnv),
+			ConsumerSecret: s.cfg.Secrets(p.ConsumerSecretEnv), NotifyURL: s.public("/webhooks/pesapal/ipn"), Clock: s.cfg.Clock,
+		})
+		if err != nil {
+			return nil, err
+		}
+		rails[payment.Pesapal] = g
+	}
 	return rails, nil
+}
+
+// public is an address of this installation, as providers and payers reach it.
+func (s *Server) public(path string) string {
+	return strings.TrimRight(s.cfg.Settings.PublicURL, "/") + path
 }
 
 func (s *Server) business(id ids.TenantID) (*business, error) {

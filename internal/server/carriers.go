@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/channel"
@@ -101,10 +100,15 @@ func (c promptCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Ro
 		return o
 	}
 	now := c.s.cfg.Clock.Now()
-	secret := ids.NewSource(ids.NewSeed(), now).Token(16)
+	secret := ""
+	if !attempt.Provider.Linked() {
+		secret = ids.NewSource(ids.NewSeed(), now).Token(16)
+	}
 	started, err := b.store.ChangeAttempt(ctx, attempt.ID, func(a payment.Attempt) (payment.Attempt, bool) {
 		a, ok := payment.Begin(a, now)
-		a.TokenHash = hashToken(secret)
+		if secret != "" {
+			a.TokenHash = hashToken(secret)
+		}
 		return a, ok
 	}, nextCheck(now))
 	if err != nil {
@@ -120,7 +124,7 @@ func (c promptCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Ro
 	}
 	accepted, err := gateway.Prompt(ctx, payment.Prompt{
 		Amount: attempt.Amount, Reference: attempt.Reference, Phone: attempt.Phone, Account: attempt.Account, Description: "Booking",
-		CallbackURL: strings.TrimRight(c.s.cfg.Settings.PublicURL, "/") + "/webhooks/daraja/" + b.route + "." + secret,
+		CallbackURL: c.s.public("/webhooks/daraja/" + b.route + "." + secret), ReturnURL: c.s.public("/webhooks/pesapal/return"),
 	})
 	// What the provider said is written down even when this process is ending.
 	ctx = context.WithoutCancel(ctx)
@@ -133,7 +137,13 @@ func (c promptCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Ro
 			slog.String("attempt_id", attempt.ID), slog.String("error", err.Error()))
 		note = func(a payment.Attempt) (payment.Attempt, bool) { return payment.Lose(a), true }
 	}
-	if _, err := b.store.ChangeAttempt(ctx, attempt.ID, note, nextCheck(c.s.cfg.Clock.Now())); err != nil {
+	var told *payment.Report
+	if err == nil && accepted.Link != "" {
+		told = &payment.Report{Source: payment.FromPrompt, Outcome: payment.Outcome{
+			Kind: payment.Offered, CheckoutID: accepted.CheckoutID, Code: string(payment.Offered), Link: accepted.Link,
+		}}
+	}
+	if err := b.store.NoteAttempt(ctx, attempt.ID, note, nextCheck(c.s.cfg.Clock.Now()), told, c.s.cfg.Clock.Now()); err != nil {
 		c.s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "payment.note_failed", slog.String("tenant_id", string(id)),
 			slog.String("attempt_id", attempt.ID), slog.String("error", err.Error()))
 	}
@@ -174,10 +184,14 @@ func (c queryCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Row
 	if !ask {
 		return outbox.Outcome{Verdict: outbox.Done}
 	}
-	if err := c.query(ctx, b, attempt); err != nil {
+	answered, err := c.query(ctx, b, attempt)
+	if err != nil {
 		return outbox.Outcome{Verdict: outbox.Retry, Class: "store", Detail: err.Error()}
 	}
-	_, err := b.store.ChangeAttempt(ctx, attempt.ID, func(a payment.Attempt) (payment.Attempt, bool) {
+	_, err = b.store.ChangeAttempt(ctx, attempt.ID, func(a payment.Attempt) (payment.Attempt, bool) {
+		if !answered {
+			return payment.Unanswered(a, now), true
+		}
 		return payment.Asked(a, now), true
 	}, nextCheck(now))
 	if err != nil {
@@ -187,18 +201,24 @@ func (c queryCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Row
 	return outbox.Outcome{Verdict: outbox.Done}
 }
 
-// query reports what the provider says of a prompt. A business that takes no
-// payments any more has nobody to ask; its attempts end by their time.
-func (c queryCarrier) query(ctx context.Context, b *business, a payment.Attempt) error {
+// query reports what the provider says of a prompt, and whether it said
+// anything. A business that takes no payments any more has nobody to ask; its
+// attempts end by their time.
+func (c queryCarrier) query(ctx context.Context, b *business, a payment.Attempt) (answered bool, err error) {
 	gateway := b.rails[a.Provider]
 	if gateway == nil {
-		return nil
+		return true, nil
 	}
 	said, err := gateway.Query(ctx, a.CheckoutID)
-	if err != nil || said.Kind == payment.Pending {
-		return nil //nolint:nilerr // it is asked again, or given up in time.
+	if err == nil && a.Provider.Linked() && said.MerchantID != a.Reference {
+		c.s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "payment.query_foreign", slog.String("tenant_id", string(b.tenant.ID)),
+			slog.String("attempt_id", a.ID)) // the answer is about somebody else's order
+		return true, nil
 	}
-	return c.s.report(ctx, b, a, payment.Report{Source: payment.FromQuery, Outcome: said})
+	if err != nil || said.Kind == payment.Pending {
+		return err == nil, nil //nolint:nilerr // it is asked again, or given up in time.
+	}
+	return true, c.s.report(ctx, b, a, payment.Report{Source: payment.FromQuery, Outcome: said})
 }
 
 // close gives an attempt up whose time is over; its thread is told.

@@ -14,6 +14,7 @@ type routes struct {
 	meta      map[string]map[string]*business // by app secret, then by number
 	dialog360 map[[sha256.Size]byte][]dialog  // by the webhook secret's hash: looking one up tells nothing of it by time
 	payments  map[string]*business            // by the tenant's part of callback addresses
+	slugs     map[string]*business            // by the tenant's part of references
 }
 
 // dialog is a number of 360dialog's.
@@ -23,9 +24,9 @@ type dialog struct {
 }
 
 func newRoutes(businesses map[ids.TenantID]*business, secrets config.Secrets) *routes {
-	r := &routes{meta: map[string]map[string]*business{}, dialog360: map[[sha256.Size]byte][]dialog{}, payments: map[string]*business{}}
+	r := &routes{meta: map[string]map[string]*business{}, dialog360: map[[sha256.Size]byte][]dialog{}, payments: map[string]*business{}, slugs: map[string]*business{}}
 	for _, b := range businesses {
-		r.payments[b.route] = b
+		r.payments[b.route], r.slugs[b.tenant.Slug] = b, b
 		for _, n := range b.tenant.Numbers {
 			r.add(b, n, secrets)
 		}

@@ -117,25 +117,45 @@ func (t *Tenant) AttemptByToken(ctx context.Context, hash string) (a payment.Att
 // when zero. A decision that reports false changes nothing.
 func (t *Tenant) ChangeAttempt(ctx context.Context, id string, decide func(a payment.Attempt) (payment.Attempt, bool), check func(a payment.Attempt) time.Time) (changed bool, err error) {
 	err = t.Write(ctx, func(tx db.Tx) error {
-		a, err := one(ctx, tx, "id", id, "")
-		if err != nil {
-			return err
-		}
-		if err := lockMailbox(ctx, tx, KeyOf(a.ContactID)); err != nil {
-			return err
-		}
-		if a, err = (Payments{}).Locked(ctx, tx, id); err != nil {
-			return err
-		}
-		if a, changed = decide(a); !changed {
-			return nil
-		}
-		if err := (Payments{}).Update(ctx, tx, a); err != nil {
-			return err
-		}
-		return writeTimer(ctx, tx, CheckTimer(a, check(a)), "")
+		_, changed, err = changeAttempt(ctx, tx, id, decide, check)
+		return err
 	})
 	return changed, err
+}
+
+// NoteAttempt is ChangeAttempt that also reports the provider's word, if any, in
+// the same transaction: who dies in between leaves neither.
+func (t *Tenant) NoteAttempt(ctx context.Context, id string, decide func(a payment.Attempt) (payment.Attempt, bool), check func(a payment.Attempt) time.Time, told *payment.Report, now time.Time) error {
+	return t.Write(ctx, func(tx db.Tx) error {
+		a, changed, err := changeAttempt(ctx, tx, id, decide, check)
+		if err != nil || !changed || told == nil {
+			return err
+		}
+		it, dedupe := reported(a, *told)
+		_, err = post(ctx, tx, KeyOf(a.ContactID), it, dedupe, now)
+		return err
+	})
+}
+
+func changeAttempt(ctx context.Context, tx db.Tx, id string, decide func(a payment.Attempt) (payment.Attempt, bool), check func(a payment.Attempt) time.Time) (payment.Attempt, bool, error) {
+	a, err := one(ctx, tx, "id", id, "")
+	if err != nil {
+		return a, false, err
+	}
+	if err := lockMailbox(ctx, tx, KeyOf(a.ContactID)); err != nil {
+		return a, false, err
+	}
+	if a, err = (Payments{}).Locked(ctx, tx, id); err != nil {
+		return a, false, err
+	}
+	a, changed := decide(a)
+	if !changed {
+		return a, false, nil
+	}
+	if err := (Payments{}).Update(ctx, tx, a); err != nil {
+		return a, false, err
+	}
+	return a, true, writeTimer(ctx, tx, CheckTimer(a, check(a)), "")
 }
 
 // CheckTimer is the timer after which a provider is asked what became of an

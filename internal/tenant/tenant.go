@@ -47,6 +47,13 @@ type Mpesa struct {
 	ConsumerSecretEnv string `json:"consumer_secret_env"`
 }
 
+// Pesapal is the business's PesaPal account. Secrets are names of environment
+// variables.
+type Pesapal struct {
+	ConsumerKeyEnv    string `json:"consumer_key_env"`
+	ConsumerSecretEnv string `json:"consumer_secret_env"`
+}
+
 // Thresholds decide when a human is asked for.
 type Thresholds struct {
 	LowConfIntent        float64 `json:"low_conf_intent_threshold"`
@@ -74,7 +81,8 @@ type Tenant struct {
 	HouseRules string          `json:"house_rules"`
 	Numbers    []Number        `json:"numbers"`
 	Admins     []Admin         `json:"admins"`
-	Mpesa      *Mpesa          `json:"mpesa,omitempty"`
+	Mpesa      *Mpesa          `json:"mpesa,omitempty"`   // nil: no prompts on phones
+	Pesapal    *Pesapal        `json:"pesapal,omitempty"` // nil: no links to pay by card
 	Thresholds Thresholds      `json:"thresholds"`
 	CostSoft   money.Pico      `json:"cost_ceiling_soft_pico"`
 	CostHard   money.Pico      `json:"cost_ceiling_hard_pico"`

@@ -89,7 +89,9 @@ func (r *run) paymentTurn(ctx context.Context) error {
 	told := s.told
 	told.Mismatch = told.Mismatch || s.taken
 	raw := encode(told)
-	r.dropCheck(s.attempt)
+	if told.Kind != payment.Offered { // else the provider is still to be asked
+		r.dropCheck(s.attempt)
+	}
 	r.after(func() {
 		r.log(ctx, slogInfo, "payment.settled", attr("attempt_id", s.attempt.ID), attr("outcome", string(told.Kind)),
 			attr("source", string(s.report.Source)))
@@ -103,6 +105,9 @@ func (r *run) paymentTurn(ctx context.Context) error {
 // paymentUnderHuman keeps the thread where it is and tells the humans.
 func (r *run) paymentUnderHuman(ctx context.Context, told payment.Settled, raw json.RawMessage) error {
 	r.th.Handoff.Missed = append(r.th.Handoff.Missed, raw)
+	if told.Kind == payment.Offered {
+		return nil // no money came: the customer gets the link once the agent is back
+	}
 	for _, to := range r.admins() {
 		if err := r.sayTo(ctx, to, outbox.Payment, graph.Say{Text: "platform_payment_in_handoff", Facts: map[string]any{
 			"code": r.th.Handoff.Code, "outcome": string(told.Kind), "receipt": told.Receipt, "amount": told.Amount,

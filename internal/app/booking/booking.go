@@ -54,7 +54,20 @@ func section(t *tenant.Tenant) (app.Section, error) {
 	if err != nil {
 		return app.Section{}, err
 	}
+	s.Rails = rails(t)
 	return app.Section{Nouns: nouns(s), Settings: s.In(t.Currency)}, nil
+}
+
+// rails are the ways in which a business takes payments.
+func rails(t *tenant.Tenant) []string {
+	var out []string
+	if t.Mpesa != nil {
+		out = append(out, string(payment.Mpesa))
+	}
+	if t.Pesapal != nil {
+		out = append(out, string(payment.Pesapal))
+	}
+	return out
 }
 
 // nouns are the services and people of a business, by every name they go by.
@@ -138,8 +151,8 @@ func check(t *tenant.Tenant) error {
 	}
 	var errs []error
 	for _, sv := range s.Services {
-		if !sv.Deposit.IsZero() && t.Mpesa == nil {
-			errs = append(errs, fmt.Errorf("booking: %s asks for a deposit, but the business has no mpesa section to take it with", sv.ID))
+		if !sv.Deposit.IsZero() && len(rails(t)) == 0 {
+			errs = append(errs, fmt.Errorf("booking: %s asks for a deposit, but the business has no mpesa or pesapal section to take it with", sv.ID))
 		}
 	}
 	return errors.Join(errs...)

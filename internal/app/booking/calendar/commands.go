@@ -17,6 +17,7 @@ const (
 	RescheduleBooking = "reschedule_booking"
 	CancelBooking     = "cancel_booking"
 	PushPayment       = "initiate_stk_push"
+	SendPaymentLink   = "send_payment_link"
 )
 
 // Conflict codes that tools answer.
@@ -179,7 +180,8 @@ type CancelBookingArgs struct {
 	Version   int64  `json:"version"`
 }
 
-// PushPaymentArgs asks the payer's phone for the deposit. The booking becomes
+// PushPaymentArgs asks for the deposit: the payer's phone with PushPayment, by a
+// link to a page with SendPaymentLink. The booking becomes
 // pending_payment and its hold lasts at least until HoldUntil. Conflicts:
 // PromptLive, PromptTooSoon (data: PromptWait), HoldExpired.
 type PushPaymentArgs struct {

@@ -88,7 +88,7 @@ func nodes() []node {
 		{Name: Offering, Edges: edges(Offering, Collect, Holding), Step: offer},
 		{Name: Holding, Edges: edges(Collect, Confirming, Offering), Step: hold},
 		{Name: Confirming, Edges: edges(Confirming, Collect, Offering, AwaitPayment, PaymentFailed, Confirmed), Step: confirm},
-		{Name: AwaitPayment, Edges: edges(AwaitPayment, DropConfirm), Step: awaitPayment},
+		{Name: AwaitPayment, Edges: edges(AwaitPayment, PaymentFailed, Collect, DropConfirm), Step: awaitPayment},
 		{Name: PaymentFailed, Edges: edges(PaymentFailed, AwaitPayment, Collect, Offering, DropConfirm), Step: paymentFailed},
 		{Name: PayerCancelled, Edges: edges(PayerCancelled, Greet), Step: payerCancelled},
 		{Name: Settled, Edges: edges(Back, PaymentFailed, Confirmed, PaidTooLate, Refund), Step: settled},

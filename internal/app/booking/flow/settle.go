@@ -30,6 +30,10 @@ func settled(i in) out {
 	}
 	f := facts{"Amount": told.Amount, "Receipt": told.Receipt}
 	switch {
+	case told.Kind == payment.Offered:
+		return s.offered(i, told)
+	case told.Kind == payment.Reversed:
+		return s.takenBack(i, told)
 	case told.Mismatch:
 		o := onward(s, Back, say(i, "pay.mismatch", f), toAdmins(i, "admin.mismatch", s.adminFacts(i, told)))
 		o.Tasks = []graph.Task{task(i, "mismatch", told.AttemptID, told)}

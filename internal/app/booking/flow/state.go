@@ -82,6 +82,7 @@ type Hold struct {
 // Ask holds the irreversible call that was put to the customer.
 type Ask struct {
 	Push       *calendar.PushPaymentArgs       `json:"push,omitempty"`
+	Link       *calendar.PushPaymentArgs       `json:"link,omitempty"`
 	Confirm    *calendar.ConfirmBookingArgs    `json:"confirm,omitempty"`
 	Reschedule *calendar.RescheduleBookingArgs `json:"reschedule,omitempty"`
 	Cancel     *calendar.CancelBookingArgs     `json:"cancel,omitempty"`
@@ -91,6 +92,8 @@ func (a *Ask) call() graph.Call {
 	switch {
 	case a.Push != nil:
 		return graph.Call{Tool: calendar.PushPayment, Args: *a.Push}
+	case a.Link != nil:
+		return graph.Call{Tool: calendar.SendPaymentLink, Args: *a.Link}
 	case a.Confirm != nil:
 		return graph.Call{Tool: calendar.ConfirmBooking, Args: *a.Confirm}
 	case a.Reschedule != nil:
@@ -99,8 +102,11 @@ func (a *Ask) call() graph.Call {
 	return graph.Call{Tool: calendar.CancelBooking, Args: *a.Cancel}
 }
 
-// Pay is a payment prompt on a phone.
+// Pay is a payment that was asked for: a prompt on a phone, or a link.
 type Pay struct {
+	Card      bool         `json:"card,omitempty"`   // paid on a page
+	Link      string       `json:"link,omitempty"`   // that page's, once there is one
+	Switch    bool         `json:"switch,omitempty"` // M-Pesa is wanted in its place
 	AttemptID string       `json:"attempt_id"`
 	Amount    money.Amount `json:"amount"`
 	Phone     string       `json:"phone"`

@@ -213,7 +213,7 @@ func (w *world) write(c graph.Call, now time.Time) graph.Result {
 		return answer(w.t, nil)
 	case calendar.ConfirmBooking:
 		return w.confirm(args[calendar.ConfirmBookingArgs](w.t, c), now)
-	case calendar.PushPayment:
+	case calendar.PushPayment, calendar.SendPaymentLink:
 		a := args[calendar.PushPaymentArgs](w.t, c)
 		b := w.bookings[a.BookingID]
 		if b == nil || a.Amount != b.Deposit {

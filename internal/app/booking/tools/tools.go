@@ -11,6 +11,7 @@ import (
 	querybookings "github.com/ratiba/ratiba/internal/app/booking/tools/query_bookings"
 	releasehold "github.com/ratiba/ratiba/internal/app/booking/tools/release_hold"
 	reschedulebooking "github.com/ratiba/ratiba/internal/app/booking/tools/reschedule_booking"
+	sendpaymentlink "github.com/ratiba/ratiba/internal/app/booking/tools/send_payment_link"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/tool"
 )
@@ -27,5 +28,6 @@ func All(payments payment.Ledger) []tool.Tool {
 		reschedulebooking.Tool(),
 		cancelbooking.Tool(),
 		initiatestkpush.Tool(payments),
+		sendpaymentlink.Tool(payments),
 	}
 }

@@ -20,6 +20,7 @@ func TestEveryFolderIsAToolTheRegistryAccepts(t *testing.T) {
 		calendar.ListServices: tool.Read, calendar.CheckAvailability: tool.Read, calendar.QueryBookings: tool.Read,
 		calendar.HoldSlot: tool.Write, calendar.ReleaseHold: tool.Write, calendar.ConfirmBooking: tool.Irreversible,
 		calendar.RescheduleBooking: tool.Irreversible, calendar.CancelBooking: tool.Irreversible, calendar.PushPayment: tool.Irreversible,
+		calendar.SendPaymentLink: tool.Write,
 	}
 	got := map[string]tool.Safety{}
 	for _, name := range r.Names() {
