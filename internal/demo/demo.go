@@ -249,7 +249,7 @@ func newSecrets(opt Options, tenants []tenant.Tenant) secrets {
 			names = append(names, n.TokenEnv, n.AppSecretEnv, n.WebhookEnv)
 		}
 		if t.Mpesa != nil {
-			names = append(names, t.Mpesa.PasskeyEnv, t.Mpesa.ConsumerKeyEnv, t.Mpesa.ConsumerSecretEnv)
+			names = append(names, t.Mpesa.PasskeyEnv, t.Mpesa.ConsumerKeyEnv, t.Mpesa.ConsumerSecretEnv, t.Mpesa.CredentialEnv)
 		}
 		if t.Pesapal != nil {
 			names = append(names, t.Pesapal.ConsumerKeyEnv, t.Pesapal.ConsumerSecretEnv)
@@ -304,7 +304,7 @@ func World(tenants []tenant.Tenant, get config.Secrets, product string) sim.Conf
 		if m := t.Mpesa; m != nil {
 			cfg.MpesaShortcodes = append(cfg.MpesaShortcodes, sim.Shortcode{
 				Shortcode: m.Shortcode, Passkey: get(m.PasskeyEnv), ConsumerKey: get(m.ConsumerKeyEnv),
-				ConsumerSecret: get(m.ConsumerSecretEnv), Name: t.Name,
+				ConsumerSecret: get(m.ConsumerSecretEnv), Name: t.Name, Initiator: m.Initiator, SecurityCredential: secretOf(get, m.CredentialEnv),
 			})
 		}
 		if p := t.Pesapal; p != nil {
@@ -314,6 +314,14 @@ func World(tenants []tenant.Tenant, get config.Secrets, product string) sim.Conf
 		}
 	}
 	return cfg
+}
+
+// secretOf is the value of a variable, none when it is not named.
+func secretOf(get config.Secrets, name string) string {
+	if name == "" {
+		return ""
+	}
+	return get(name)
 }
 
 // handler serves the product and the simulators on one address.

@@ -283,6 +283,16 @@ func (ledger) OnPhone(_ context.Context, q db.Tx, phone string, since time.Time)
 	return newest(out), nil
 }
 
+// ByReceipt implements payment.Ledger.
+func (ledger) ByReceipt(_ context.Context, q db.Q, receipt string) (payment.Attempt, error) {
+	for _, a := range in(q).attempts {
+		if a.Receipt == receipt {
+			return *a, nil
+		}
+	}
+	return payment.Attempt{}, fault.E(fault.NotFound, "No such payment.")
+}
+
 // ByID implements payment.Ledger.
 func (ledger) ByID(_ context.Context, q db.Q, id string) (payment.Attempt, error) {
 	if a := in(q).attempt(id); a != nil {

@@ -117,11 +117,14 @@ func NextQuery(a Attempt, now time.Time) (time.Time, bool) {
 // NextCheck returns when to look at an attempt again: to ask the provider about
 // it, or to give it up; zero when it has ended.
 func NextCheck(a Attempt, now time.Time) time.Time {
+	next, _ := CloseAt(a)
 	if at, ask := NextQuery(a, now); ask {
-		return at
+		next = at
 	}
-	at, _ := CloseAt(a)
-	return at
+	if at, waiting := RefundCloseAt(a); waiting && (next.IsZero() || at.Before(next)) {
+		next = at
+	}
+	return next
 }
 
 // Asks reports what a check that has come is for at now: to ask the provider,
@@ -141,7 +144,7 @@ func Asked(a Attempt, now time.Time) Attempt {
 		a.Queries++
 	}
 	a.AskAt, a.AskedAt = time.Time{}, now
-	return a
+	return askOfRefund(a, now)
 }
 
 // askAgain is when a query that nobody answered is made again for the claim that
@@ -167,10 +170,14 @@ func Unanswered(a Attempt, now time.Time) Attempt {
 // looks may fall due at the same time, when CloseAt has passed before the
 // provider's answer is noted.
 func Check(a Attempt) string {
-	if a.AskAt.IsZero() {
-		return fmt.Sprintf("%s %d", a.Status, a.Queries)
+	check := fmt.Sprintf("%s %d", a.Status, a.Queries)
+	if !a.AskAt.IsZero() {
+		check = fmt.Sprintf("%s %d", check, a.AskAt.UnixMicro())
 	}
-	return fmt.Sprintf("%s %d %d", a.Status, a.Queries, a.AskAt.UnixMicro())
+	if a.Refund != nil {
+		check += " " + string(a.Refund.Status)
+	}
+	return check
 }
 
 // CloseAt returns when an attempt that was sent and had no word is given up. It

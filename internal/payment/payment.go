@@ -65,7 +65,10 @@ type Attempt struct {
 	Until      time.Time     `json:"until"`    // a link's end; zero for a prompt
 	AskAt      time.Time     `json:"ask_at"`   // when to ask because there may be news; zero for no reason
 	AskedAt    time.Time     `json:"asked_at"` // the last query
-	SettledAt  time.Time     `json:"settled_at"`
+
+	Refund      *Refund   `json:"refund,omitempty"` // its return, nil when none was decided
+	RefundToken string    `json:"-"`                // SHA-256 of the secret that the refund's result comes with, hex
+	SettledAt   time.Time `json:"settled_at"`
 }
 
 // Kind is how an attempt ended, in the provider-neutral vocabulary.
@@ -86,6 +89,8 @@ const (
 	Rejected      Kind = "rejected" // the provider refused the request: nothing was sent
 	OtherFailure  Kind = "failed"
 	Reversed      Kind = "reversed" // the provider gave the money back to the payer
+	Refunded      Kind = "refunded" // we had it given back
+	NotRefunded   Kind = "refund_failed"
 )
 
 // Outcome is what a provider said about an attempt.
@@ -110,6 +115,8 @@ const (
 	FromQuery    Source = "query"
 	FromPrompt   Source = "prompt" // the answer to the prompt request itself
 	FromClose    Source = "close"  // nobody said anything in time: Close decides
+	FromRefund   Source = "refund" // of a refund, which SettleRefund reads
+	RefundClose  Source = "refund_close"
 )
 
 // Prompt is a request to ask a payer for money. Every rail has what it needs
@@ -160,6 +167,8 @@ type Ledger interface {
 	// nobody else is told of the same phone, so that of two who would both ask
 	// it for money the second sees the first.
 	OnPhone(ctx context.Context, tx db.Tx, phone string, since time.Time) ([]Attempt, error)
+	// ByReceipt returns the attempt that a receipt paid, or a fault.NotFound.
+	ByReceipt(ctx context.Context, q db.Q, receipt string) (Attempt, error)
 	// ByID returns an attempt or a fault.NotFound.
 	ByID(ctx context.Context, q db.Q, id string) (Attempt, error)
 	// Locked is ByID that keeps others from changing the attempt until the
@@ -190,6 +199,7 @@ type Settled struct {
 	Mismatch  bool         `json:"mismatch"` // amount or payer differ: a person must look
 	Late      bool         `json:"late"`     // success after the attempt had ended otherwise
 	Link      string       `json:"link,omitempty"`
+	Human     bool         `json:"human,omitempty"` // a human drove when it came: what becomes of it is theirs to decide
 }
 
 // Report is a provider's word on an attempt, as it waits in the payer's mailbox.

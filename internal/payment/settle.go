@@ -28,7 +28,7 @@ func Settle(a Attempt, o Outcome, from Source, now time.Time) (Attempt, Settled,
 		return offer(a, o)
 	case Reversed:
 		return reverse(a, o, now)
-	case Pending:
+	case Pending, Refunded, NotRefunded:
 	}
 	return a, Settled{}, false
 }
@@ -47,6 +47,9 @@ func offer(a Attempt, o Outcome) (Attempt, Settled, bool) {
 func reverse(a Attempt, o Outcome, now time.Time) (Attempt, Settled, bool) {
 	if a.Status == TakenBack || a.Status == Withdrawn || foreign(a, o) {
 		return a, Settled{}, false
+	}
+	if a.Refund != nil && a.Refund.Status != RefundWanted { // it is what we asked for
+		return SettleRefund(a, Outcome{Kind: Success, Code: o.Code}, now)
 	}
 	told := Settled{AttemptID: a.ID, Subject: a.Subject, Kind: OtherFailure}
 	if a.Status == Succeeded || a.Status == Mismatched {

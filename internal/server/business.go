@@ -92,6 +92,7 @@ func (s *Server) lacks(t tenant.Tenant) []error {
 		want(m.PasskeyEnv, "the M-Pesa passkey")
 		want(m.ConsumerKeyEnv, "the M-Pesa consumer key")
 		want(m.ConsumerSecretEnv, "the M-Pesa consumer secret")
+		want(m.CredentialEnv, "the M-Pesa security credential")
 	}
 	if p := t.Pesapal; p != nil {
 		want(p.ConsumerKeyEnv, "the PesaPal consumer key")
@@ -228,6 +229,7 @@ func (s *Server) rails(t tenant.Tenant) (map[payment.Rail]payment.Gateway, error
 			BaseURL: s.cfg.Settings.Daraja.URL, Shortcode: m.Shortcode, Till: m.Till, Type: mpesa.Type(m.Type),
 			Passkey: s.cfg.Secrets(m.PasskeyEnv), ConsumerKey: s.cfg.Secrets(m.ConsumerKeyEnv),
 			ConsumerSecret: s.cfg.Secrets(m.ConsumerSecretEnv), Clock: s.cfg.Clock,
+			Initiator: m.Initiator, SecurityCredential: s.secret(m.CredentialEnv),
 		})
 		if err != nil {
 			return nil, err
@@ -245,6 +247,14 @@ func (s *Server) rails(t tenant.Tenant) (map[payment.Rail]payment.Gateway, error
 		rails[payment.Pesapal] = g
 	}
 	return rails, nil
+}
+
+// secret is the value of a variable, none when it is not named.
+func (s *Server) secret(name string) string {
+	if name == "" {
+		return ""
+	}
+	return s.cfg.Secrets(name)
 }
 
 // public is an address of this installation, as providers and payers reach it.

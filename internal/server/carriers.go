@@ -177,9 +177,12 @@ func (c queryCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Row
 		return o
 	}
 	now := c.s.cfg.Clock.Now()
+	if at, waiting := payment.RefundCloseAt(attempt); waiting && !now.Before(at) {
+		return c.close(ctx, b, attempt, payment.RefundClose)
+	}
 	ask, giveUp := payment.Asks(attempt, now)
 	if giveUp {
-		return c.close(ctx, b, attempt)
+		return c.close(ctx, b, attempt, payment.FromClose)
 	}
 	if !ask {
 		return outbox.Outcome{Verdict: outbox.Done}
@@ -221,9 +224,9 @@ func (c queryCarrier) query(ctx context.Context, b *business, a payment.Attempt)
 	return true, c.s.report(ctx, b, a, payment.Report{Source: payment.FromQuery, Outcome: said})
 }
 
-// close gives an attempt up whose time is over; its thread is told.
-func (c queryCarrier) close(ctx context.Context, b *business, a payment.Attempt) outbox.Outcome {
-	if err := c.s.report(ctx, b, a, payment.Report{Source: payment.FromClose}); err != nil {
+// close gives an attempt or its refund up whose time is over; its thread is told.
+func (c queryCarrier) close(ctx context.Context, b *business, a payment.Attempt, from payment.Source) outbox.Outcome {
+	if err := c.s.report(ctx, b, a, payment.Report{Source: from}); err != nil {
 		return outbox.Outcome{Verdict: outbox.Retry, Class: "store", Detail: err.Error()}
 	}
 	return outbox.Outcome{Verdict: outbox.Done}

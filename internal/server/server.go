@@ -190,6 +190,7 @@ func (s *Server) carriers() map[string]outbox.Carrier {
 		outbox.SendMessage:   messageCarrier{s},
 		payment.EffectPrompt: promptCarrier{s},
 		payment.EffectQuery:  queryCarrier{s},
+		payment.EffectRefund: refundCarrier{s},
 	}
 }
 

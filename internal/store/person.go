@@ -47,7 +47,7 @@ func kept() []db.Selection {
 		}},
 		{Table: "payment_attempts", Where: "contact_id = $1", Columns: []string{
 			"id", "subject", "provider", "reference", "account", "amount", "currency", "phone", "status", "outcome", "receipt", "surplus",
-			"created_at", "sent_at", "settled_at",
+			"created_at", "sent_at", "settled_at", "refund",
 		}},
 		{Table: "llm_calls", Where: inTheirTalk, Columns: []string{
 			"id", "role", "thread_id", "provider", "model", "prompt_version", "cost_pico", "outcome", "answer", "at",

@@ -56,6 +56,8 @@ type definition struct {
 		PasskeyEnv        string `yaml:"passkey_env"`
 		ConsumerKeyEnv    string `yaml:"consumer_key_env"`
 		ConsumerSecretEnv string `yaml:"consumer_secret_env"`
+		Initiator         string `yaml:"initiator"`
+		CredentialEnv     string `yaml:"security_credential_env"`
 	} `yaml:"mpesa"`
 	Pesapal *struct {
 		ConsumerKeyEnv    string `yaml:"consumer_key_env"`
@@ -196,7 +198,10 @@ func (c *checker) mpesa(d definition, t *Tenant) {
 	} {
 		c.want(envForm.MatchString(secret.env), "mpesa."+secret.key, "the name of an environment variable")
 	}
+	c.want((m.Initiator == "") == (m.CredentialEnv == "") && (m.CredentialEnv == "" || envForm.MatchString(m.CredentialEnv)),
+		"mpesa.security_credential_env", "the name of an environment variable, together with mpesa.initiator or not at all")
 	t.Mpesa = &Mpesa{
+		Initiator: m.Initiator, CredentialEnv: m.CredentialEnv,
 		Shortcode: m.Shortcode, Till: m.Till, Type: m.Type, PasskeyEnv: m.PasskeyEnv,
 		ConsumerKeyEnv: m.ConsumerKeyEnv, ConsumerSecretEnv: m.ConsumerSecretEnv,
 	}

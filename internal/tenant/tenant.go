@@ -45,6 +45,10 @@ type Mpesa struct {
 	PasskeyEnv        string `json:"passkey_env"`
 	ConsumerKeyEnv    string `json:"consumer_key_env"`
 	ConsumerSecretEnv string `json:"consumer_secret_env"`
+	// Initiator and the credential that Safaricom's portal made of its password
+	// are what gives payments back; without them people do.
+	Initiator     string `json:"initiator,omitempty"`
+	CredentialEnv string `json:"security_credential_env,omitempty"`
 }
 
 // Pesapal is the business's PesaPal account. Secrets are names of environment

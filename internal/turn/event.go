@@ -48,8 +48,14 @@ func (r *run) settle() error {
 
 // on is what the report makes of an attempt.
 func (s *settling) on(a payment.Attempt, now time.Time) (payment.Attempt, payment.Settled, bool) {
-	if s.report.Source == payment.FromClose {
+	switch s.report.Source {
+	case payment.FromClose:
 		return payment.Close(a, now)
+	case payment.FromRefund:
+		return payment.SettleRefund(a, s.report.Outcome, now)
+	case payment.RefundClose:
+		return payment.CloseRefund(a, now)
+	case payment.FromCallback, payment.FromQuery, payment.FromPrompt:
 	}
 	return payment.Settle(a, s.report.Outcome, s.report.Source, now)
 }
@@ -97,7 +103,8 @@ func (r *run) paymentTurn(ctx context.Context) error {
 			attr("source", string(s.report.Source)))
 	})
 	if r.snap.Thread != nil && r.before.Driver != thread.AgentDriving {
-		return r.paymentUnderHuman(ctx, told, raw)
+		told.Human = true
+		return r.paymentUnderHuman(ctx, told, encode(told))
 	}
 	return r.stepPayment(ctx, raw)
 }

@@ -18,6 +18,7 @@ const (
 	CancelBooking     = "cancel_booking"
 	PushPayment       = "initiate_stk_push"
 	SendPaymentLink   = "send_payment_link"
+	RefundPayment     = "refund_payment"
 )
 
 // Conflict codes that tools answer.
@@ -38,6 +39,7 @@ const (
 	WrongState    = "wrong_state"     // cancelled, completed, ...
 	Changed       = "changed"         // the booking moved since it was shown
 	PromptLive    = "prompt_live"     // a payment prompt is still on the phone
+	CannotRefund  = "cannot_refund"   // a person must give it back
 	PromptTooSoon = "prompt_too_soon" // less than two minutes since the last prompt
 )
 
@@ -190,6 +192,15 @@ type PushPaymentArgs struct {
 	Amount    money.Amount `json:"amount"`
 	Phone     string       `json:"phone"`
 	HoldUntil time.Time    `json:"hold_until"`
+}
+
+// RefundPaymentArgs gives a payment back: the one with the receipt, or where that
+// is empty the one that confirmed the booking. Conflict: CannotRefund.
+type RefundPaymentArgs struct {
+	BookingID string       `json:"booking_id"`
+	Receipt   string       `json:"receipt"`
+	Amount    money.Amount `json:"amount"`
+	Reason    string       `json:"reason"`
 }
 
 // PromptWait says when another prompt may be sent.

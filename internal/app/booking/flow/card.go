@@ -118,7 +118,8 @@ func cardFailure(kind string) string {
 		return "card.failed.rejected"
 	case payment.PromptExpired, payment.TimedOut:
 		return "card.failed.expired"
-	case payment.Declined, payment.WrongPIN, payment.NoFunds, payment.OtherFailure, payment.Pending, payment.Success, payment.Offered, payment.Reversed:
+	case payment.Declined, payment.WrongPIN, payment.NoFunds, payment.OtherFailure, payment.Pending, payment.Success, payment.Offered, payment.Reversed,
+		payment.Refunded, payment.NotRefunded:
 	}
 	return "card.failed.failed"
 }

@@ -158,4 +158,44 @@ var cardScripts = []script{
 			k.t.Errorf("tasks %+v", k.tasks)
 		}
 	}},
+	{"money after a cancellation goes back by itself, and both sides hear the end", func(k *talk) {
+		k.world.returns = true
+		toPrompt(k)
+		k.send(graph.Input{Intent: graph.Cancel})
+		k.yes()
+		k.hears("pay.cancelled")
+		id := k.gone()
+		k.pays(func(p *payment.Settled) { p.Subject = id })
+		k.hears("refund.started", "@admin.refund_started")
+		k.statuses(calendar.Cancelled)
+		if len(k.tasks) != 0 {
+			k.t.Errorf("tasks %+v", k.tasks)
+		}
+		k.pays(func(p *payment.Settled) { p.Subject, p.Kind = id, payment.Refunded })
+		k.hears("refund.done", "@admin.refund_done")
+		k.pays(func(p *payment.Settled) { p.Subject, p.Kind = id, payment.NotRefunded })
+		k.hears("refund.failed", "@admin.refund_failed")
+		if len(k.tasks) != 1 || k.tasks[0].Kind != "refund" {
+			k.t.Errorf("tasks %+v", k.tasks)
+		}
+	}},
+	{"under a human the human decides about money after a cancellation", func(k *talk) {
+		k.world.returns = true
+		toPrompt(k)
+		k.send(graph.Input{Intent: graph.Cancel})
+		k.yes()
+		id := k.gone()
+		k.pays(func(p *payment.Settled) { p.Subject, p.Human = id, true })
+		k.hears("pay.refund", "@admin.refund")
+	}},
+	{"a booking cancelled in time is paid back", func(k *talk) {
+		k.world.returns = true
+		toPrompt(k)
+		k.pays(nil)
+		k.send(graph.Input{Intent: graph.Cancel})
+		k.hears("drop.summary")
+		k.yes()
+		k.hears("dropped.returning", "@admin.dropped_returning")
+		k.statuses(calendar.Cancelled)
+	}},
 }

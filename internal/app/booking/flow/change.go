@@ -304,9 +304,14 @@ func (s State) dropSummary(i in, b business, k calendar.Booking) out {
 	if s.Pay != nil {
 		key = "drop.summary_paying"
 	}
+	calls := []graph.Call{s.Ask.call()}
+	if back := refundable(k); back.Minor > 0 && s.Pay == nil {
+		s.Ask.Refund = &calendar.RefundPaymentArgs{BookingID: k.ID, Amount: back, Reason: "cancelled"}
+		calls = append(calls, graph.Call{Tool: calendar.RefundPayment, Args: *s.Ask.Refund})
+	}
 	f := b.bookingFacts(k)
 	q := say(i, key, f, button(tapYes, "button.cancel_it"), button(tapKeep, "button.keep"))
-	q.Confirm = &graph.Confirm{Calls: []graph.Call{s.Ask.call()}, Yes: tapYes, Shown: f}
+	q.Confirm = &graph.Confirm{Calls: calls, Yes: tapYes, Shown: f}
 	if s.Misses > 1 {
 		q.Choices = append(q.Choices, button(tapHuman, "button.human"))
 	}
@@ -348,11 +353,22 @@ func dropped(i in) out {
 	if s.Booking == nil {
 		return rest(i, s.settle(), Closed)
 	}
+	f := b.bookingFacts(*s.Booking)
+	if s.Ask != nil && s.Ask.Refund != nil && i.Conflict == nil {
+		call := graph.Call{Tool: calendar.RefundPayment, Args: *s.Ask.Refund}
+		ask := *s.Ask
+		ask.Refund = nil
+		s.Ask = &ask
+		s.Returning = true
+		return out{State: s, Write: &graph.Write{Call: call, Success: Dropped, Conflict: Dropped}}
+	}
+	if s.Returning && i.Conflict == nil {
+		return rest(i, s.settle(), Closed, say(i, "dropped.returning", f), toAdmins(i, "admin.dropped_returning", f))
+	}
 	key := "dropped"
 	if s.Booking.Paid.Minor > 0 {
 		key = "dropped.paid"
 	}
-	f := b.bookingFacts(*s.Booking)
 	o := rest(i, s.settle(), Closed, say(i, key, f), toAdmins(i, "admin.dropped", f))
 	if s.Booking.Paid.Minor > 0 {
 		o.Tasks = []graph.Task{{

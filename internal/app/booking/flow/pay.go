@@ -235,7 +235,7 @@ func (s State) failureText() string {
 		return "pay.failed.limit"
 	case payment.Rejected:
 		return "pay.failed.rejected"
-	case payment.OtherFailure, payment.Pending, payment.Success, payment.Offered, payment.Reversed:
+	case payment.OtherFailure, payment.Pending, payment.Success, payment.Offered, payment.Reversed, payment.Refunded, payment.NotRefunded:
 	}
 	return "pay.failed.failed"
 }

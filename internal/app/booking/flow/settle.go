@@ -34,6 +34,10 @@ func settled(i in) out {
 		return s.offered(i, told)
 	case told.Kind == payment.Reversed:
 		return s.takenBack(i, told)
+	case told.Kind == payment.Refunded:
+		return onward(s, Back, say(i, "refund.done", f), toAdmins(i, "admin.refund_done", s.adminFacts(i, told)))
+	case told.Kind == payment.NotRefunded:
+		return s.notReturned(i, told)
 	case told.Mismatch:
 		o := onward(s, Back, say(i, "pay.mismatch", f), toAdmins(i, "admin.mismatch", s.adminFacts(i, told)))
 		o.Tasks = []graph.Task{task(i, "mismatch", told.AttemptID, told)}
@@ -41,7 +45,7 @@ func settled(i in) out {
 	case told.Kind != payment.Success:
 		return s.failed(told)
 	case slices.Contains(s.Gone, told.Subject):
-		return s.giveBack(told)
+		return s.giveBack(told, !told.Human)
 	case s.Hold != nil && s.Hold.BookingID == told.Subject:
 		d := s.done(i, about(i))
 		return s.confirmPaid(told, *d)
@@ -55,16 +59,18 @@ func settled(i in) out {
 	}
 	var found calendar.Bookings
 	if err := res.Decode(&found); err != nil || len(found.Bookings) == 0 {
-		return s.giveBack(told)
+		return s.giveBack(told, false)
 	}
 	switch b := found.Bookings[0]; b.Status {
 	case calendar.Held, calendar.PendingPayment, calendar.Expired:
 		return s.confirmPaid(told, Done{
 			BookingID: b.ID, Code: b.Code, ServiceID: b.ServiceID, StaffName: b.StaffName, Name: b.Name, Start: b.Start, Price: b.Price,
 		})
-	case calendar.Confirmed, calendar.Completed, calendar.Cancelled, calendar.NoShow:
+	case calendar.Cancelled:
+		return s.giveBack(told, !told.Human)
+	case calendar.Confirmed, calendar.Completed, calendar.NoShow:
 	}
-	return s.giveBack(told)
+	return s.giveBack(told, false)
 }
 
 // failed passes a failure on to the thread that waits for it. A failure of an
@@ -93,16 +99,34 @@ func (s State) confirmPaid(told payment.Settled, d Done) out {
 	}}
 }
 
-// giveBack sends money that can confirm nothing to a person of the business.
-func (s State) giveBack(told payment.Settled) out {
-	s.Credit = &Credit{BookingID: told.Subject, Paid: told.Amount, Receipt: told.Receipt}
+// giveBack returns money that can confirm nothing: by the rule where the customer
+// had given its booking up, else by a person of the business.
+func (s State) giveBack(told payment.Settled, byRule bool) out {
+	s.Credit = &Credit{BookingID: told.Subject, Paid: told.Amount, Receipt: told.Receipt, Returns: byRule && told.Receipt != ""}
 	return onward(s, Refund)
 }
 
-// refund raises the task and tells both sides.
+// refund has the money returned, or raises the task for a person, and tells both
+// sides.
 func refund(i in) out {
 	s := i.State
 	told := s.credited()
+	if c := s.Credit; c != nil && c.Returns && i.Conflict == nil {
+		if c.Asked {
+			s.Credit = nil
+			return onward(s, Back, say(i, "refund.started", facts{"Amount": told.Amount, "Receipt": told.Receipt}),
+				toAdmins(i, "admin.refund_started", s.adminFacts(i, told)))
+		}
+		begun := *c
+		begun.Asked = true
+		s.Credit = &begun
+		return out{State: s, Write: &graph.Write{
+			Call: graph.Call{Tool: calendar.RefundPayment, Args: calendar.RefundPaymentArgs{
+				BookingID: c.BookingID, Receipt: c.Receipt, Amount: c.Paid, Reason: "cancelled",
+			}},
+			Success: Refund, Conflict: Refund, Policy: PolicyPaymentReturned,
+		}}
+	}
 	o := onward(s, Back, say(i, "pay.refund", facts{"Amount": told.Amount, "Receipt": told.Receipt}),
 		toAdmins(i, "admin.refund", s.adminFacts(i, told)))
 	s.Credit = nil
@@ -110,6 +134,19 @@ func refund(i in) out {
 	o.Tasks = []graph.Task{returning(i, told)}
 	return o
 }
+
+// notReturned gives a refund that did not work to a person.
+func (s State) notReturned(i in, told payment.Settled) out {
+	f := facts{"Amount": told.Amount, "Receipt": told.Receipt}
+	o := onward(s, Back, say(i, "refund.failed", f), toAdmins(i, "admin.refund_failed", s.adminFacts(i, told)))
+	o.Tasks = []graph.Task{returning(i, told)}
+	return o
+}
+
+// refundable is what goes back when a booking is cancelled now, by the policy it
+// was made under: all that was paid, because nobody can cancel here later than
+// that allows.
+func refundable(k calendar.Booking) money.Amount { return k.Paid }
 
 // paidTooLate is for money whose time is gone: other times are offered with
 // what was paid, and a person is asked to return it unless one is taken.

@@ -40,6 +40,8 @@ type State struct { //nolint:recvcheck // see above
 
 	Booking *calendar.Booking `json:"booking,omitempty"` // being moved or cancelled
 	Around  When              `json:"around,omitzero"`   // its time, or the picked one, in civil terms
+
+	Returning bool `json:"returning,omitempty"` // what was paid for Booking goes back
 }
 
 // Want is what the customer wants, as far as they have said it.
@@ -86,6 +88,7 @@ type Ask struct {
 	Confirm    *calendar.ConfirmBookingArgs    `json:"confirm,omitempty"`
 	Reschedule *calendar.RescheduleBookingArgs `json:"reschedule,omitempty"`
 	Cancel     *calendar.CancelBookingArgs     `json:"cancel,omitempty"`
+	Refund     *calendar.RefundPaymentArgs     `json:"refund,omitempty"` // beside Cancel: what goes back
 }
 
 func (a *Ask) call() graph.Call {
@@ -120,6 +123,8 @@ type Credit struct {
 	BookingID string       `json:"booking_id"`
 	Paid      money.Amount `json:"paid"`
 	Receipt   string       `json:"receipt"`
+	Returns   bool         `json:"returns,omitempty"` // it goes back by the rule
+	Asked     bool         `json:"asked,omitempty"`   // and that was begun
 }
 
 // Done is a booking this turn confirms.

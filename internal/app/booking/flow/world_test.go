@@ -50,6 +50,7 @@ type world struct {
 	t        tb
 	settings calendar.Settings
 	bookings map[string]*calendar.Booking
+	returns  bool                    // payments can be given back
 	refuse   map[string]graph.Result // by tool: answered once in place of doing it
 	calls    []graph.Call            // writes that were made
 }
@@ -230,6 +231,11 @@ func (w *world) write(c graph.Call, now time.Time) graph.Result {
 		}
 		b.End, b.Start, b.StaffID, b.StaffName = a.Start.Add(b.End.Sub(b.Start)), a.Start, a.StaffID, w.staffName(a.StaffID)
 		b.Version++
+		return answer(w.t, nil)
+	case calendar.RefundPayment:
+		if !w.returns {
+			return refusal(w.t, calendar.CannotRefund, nil)
+		}
 		return answer(w.t, nil)
 	case calendar.CancelBooking:
 		a := args[calendar.CancelBookingArgs](w.t, c)

@@ -9,6 +9,7 @@ import (
 	initiatestkpush "github.com/ratiba/ratiba/internal/app/booking/tools/initiate_stk_push"
 	listactiveservices "github.com/ratiba/ratiba/internal/app/booking/tools/list_active_services"
 	querybookings "github.com/ratiba/ratiba/internal/app/booking/tools/query_bookings"
+	refundpayment "github.com/ratiba/ratiba/internal/app/booking/tools/refund_payment"
 	releasehold "github.com/ratiba/ratiba/internal/app/booking/tools/release_hold"
 	reschedulebooking "github.com/ratiba/ratiba/internal/app/booking/tools/reschedule_booking"
 	sendpaymentlink "github.com/ratiba/ratiba/internal/app/booking/tools/send_payment_link"
@@ -29,5 +30,6 @@ func All(payments payment.Ledger) []tool.Tool {
 		cancelbooking.Tool(),
 		initiatestkpush.Tool(payments),
 		sendpaymentlink.Tool(payments),
+		refundpayment.Tool(payments),
 	}
 }

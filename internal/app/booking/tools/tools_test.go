@@ -20,14 +20,14 @@ func TestEveryFolderIsAToolTheRegistryAccepts(t *testing.T) {
 		calendar.ListServices: tool.Read, calendar.CheckAvailability: tool.Read, calendar.QueryBookings: tool.Read,
 		calendar.HoldSlot: tool.Write, calendar.ReleaseHold: tool.Write, calendar.ConfirmBooking: tool.Irreversible,
 		calendar.RescheduleBooking: tool.Irreversible, calendar.CancelBooking: tool.Irreversible, calendar.PushPayment: tool.Irreversible,
-		calendar.SendPaymentLink: tool.Write,
+		calendar.SendPaymentLink: tool.Write, calendar.RefundPayment: tool.Irreversible,
 	}
 	got := map[string]tool.Safety{}
 	for _, name := range r.Names() {
 		m, _ := r.Metadata(name)
 		got[name] = m.SafetyClass
 		wantPolicies := 0
-		if name == calendar.ConfirmBooking {
+		if name == calendar.ConfirmBooking || name == calendar.RefundPayment {
 			wantPolicies = 1
 		}
 		if len(m.Policies) != wantPolicies {

@@ -50,6 +50,8 @@ type Shop struct {
 	Now      time.Time
 	Ledger   *Ledger
 	Effects  []tool.Effect
+	// Initiator is who may return M-Pesa payments; nobody when empty.
+	Initiator string
 }
 
 // New opens a shop at Morning.
@@ -75,7 +77,9 @@ func New(tb testing.TB) *Shop {
 }
 
 func (s *Shop) tenant() *tenant.Tenant {
-	return &tenant.Tenant{ID: "t1", Slug: "spa", TimeZone: "Africa/Nairobi", Currency: "KES"}
+	return &tenant.Tenant{
+		ID: "t1", Slug: "spa", TimeZone: "Africa/Nairobi", Currency: "KES", Mpesa: &tenant.Mpesa{Initiator: s.Initiator},
+	}
 }
 
 var errRefused = errors.New("refused")
@@ -209,6 +213,16 @@ func (l *Ledger) OnPhone(_ context.Context, _ db.Tx, phone string, since time.Ti
 		}
 	}
 	return out, nil
+}
+
+// ByReceipt implements payment.Ledger.
+func (l *Ledger) ByReceipt(_ context.Context, _ db.Q, receipt string) (payment.Attempt, error) {
+	for _, a := range l.Attempts {
+		if a.Receipt == receipt {
+			return a, nil
+		}
+	}
+	return payment.Attempt{}, fault.E(fault.NotFound, "no such attempt")
 }
 
 // ByID implements payment.Ledger.
