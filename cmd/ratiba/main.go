@@ -23,15 +23,16 @@ import (
 
 // cli is the command line.
 type cli struct {
-	Demo    demoCmd    `cmd:"" help:"Run the whole product with a simulated WhatsApp, M-Pesa and language model. Needs no key, account or network."`
-	Serve   serveCmd   `cmd:"" help:"Run the product."`
-	Sim     simCmd     `cmd:"" help:"Run the simulators alone, for a product that runs elsewhere on this machine."`
-	Migrate migrateCmd `cmd:"" help:"Bring the databases to this version."`
-	Tenant  tenantCmd  `cmd:"" help:"Define businesses."`
-	Doctor  doctorCmd  `cmd:"" help:"Examine an installation: configuration, keys, models, prompts, businesses, clocks."`
-	Models  modelsCmd  `cmd:"" help:"List which models serve which role, and what they cost in the last seven days."`
-	Bench   benchCmd   `cmd:"" help:"Measure the product on this machine."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Demo      demoCmd      `cmd:"" help:"Run the whole product with a simulated WhatsApp, M-Pesa and language model. Needs no key, account or network."`
+	Serve     serveCmd     `cmd:"" help:"Run the product."`
+	Sim       simCmd       `cmd:"" help:"Run the simulators alone, for a product that runs elsewhere on this machine."`
+	Migrate   migrateCmd   `cmd:"" help:"Bring the databases to this version."`
+	Tenant    tenantCmd    `cmd:"" help:"Define businesses."`
+	Doctor    doctorCmd    `cmd:"" help:"Examine an installation: configuration, keys, models, prompts, businesses, clocks."`
+	Models    modelsCmd    `cmd:"" help:"List which models serve which role, and what they cost in the last seven days."`
+	Reconcile reconcileCmd `cmd:"" help:"Compare a business's payments with what is noted as paid."`
+	Bench     benchCmd     `cmd:"" help:"Measure the product on this machine."`
+	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 
 // world is what commands get from outside.

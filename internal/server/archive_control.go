@@ -23,6 +23,7 @@ import (
 // asked is what a command asks about a business's data.
 type asked struct {
 	Slug   string           `json:"slug"`
+	Day    string           `json:"day,omitempty"`
 	Person contact.Identity `json:"person,omitzero"`
 }
 
@@ -42,6 +43,9 @@ const endError = "Ratiba-Error"
 func (s *Server) archiveRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /tenants/export", streams(func(ctx context.Context, a asked, w io.Writer) error {
 		return s.ExportTenant(ctx, a.Slug, w)
+	}))
+	mux.HandleFunc("POST /tenants/reconcile", streams(func(ctx context.Context, a asked, w io.Writer) error {
+		return s.ReconcileTenant(ctx, a.Slug, a.Day, w)
 	}))
 	mux.HandleFunc("POST /tenants/import", s.controlImport)
 	mux.HandleFunc("POST /tenants/holdings", answers(func(ctx context.Context, a asked) (out told, err error) {
@@ -259,6 +263,11 @@ func (r *Remote) Holdings(ctx context.Context, slug string) (store.Counts, error
 	var out told
 	err := r.ask(ctx, "/tenants/holdings", asked{Slug: slug}, into(&out))
 	return out.Counts, err
+}
+
+// ReconcileTenant is Server.ReconcileTenant.
+func (r *Remote) ReconcileTenant(ctx context.Context, slug, day string, w io.Writer) error {
+	return r.ask(ctx, "/tenants/reconcile", asked{Slug: slug, Day: day}, stream(w))
 }
 
 // DeleteTenant is Server.DeleteTenant.

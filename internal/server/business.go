@@ -331,6 +331,13 @@ func (t turnSource) Claim(ctx context.Context, id ids.TenantID, limit int) ([]co
 	for i, claim := range claims {
 		jobs[i] = coord.Job{
 			Run: func(ctx context.Context) {
+				if claim.Key == store.Reconciliation {
+					if due := s.reconcile(ctx, b, claim); !due.IsZero() {
+						s.turns.Wake(id, due)
+					}
+					s.turns.Wake(id, s.cfg.Clock.Now()) // providers may be asked about attempts
+					return
+				}
 				committed, due := s.engine.Handle(ctx, b.turns, claim)
 				// What cannot tell whether it was committed may have left something to send.
 				if now := s.cfg.Clock.Now(); committed || !due.IsZero() && !due.After(now) {

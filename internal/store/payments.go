@@ -38,6 +38,9 @@ func orNull(s string) sql.NullString { return sql.NullString{String: s, Valid: s
 
 // Insert implements payment.Ledger.
 func (Payments) Insert(ctx context.Context, tx db.Tx, a payment.Attempt) error {
+	if err := expectReconciliation(ctx, tx, a.CreatedAt); err != nil {
+		return err
+	}
 	return db.Exec(ctx, tx, "store payment attempt", "INSERT INTO payment_attempts ("+attemptColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`,
 		a.ID, string(a.Thread), string(a.ContactID), a.Subject, string(a.Provider), a.Reference, a.Account, a.Amount.Minor, a.Amount.Currency,

@@ -44,7 +44,7 @@ func New(payments payment.Ledger) (app.App, error) {
 		Name: Name, Flow: app.Erase(g, nil), Tools: tools.All(payments), Texts: texts,
 		Section: section, Expect: expect(texts), Owns: owns, Close: release,
 		Migrations: bookingsql.Migrations(), Merge: bookingsql.Merge, Apply: apply, Check: check,
-		Person: bookingsql.Person(), Erase: bookingsql.Erase,
+		Person: bookingsql.Person(), Erase: bookingsql.Erase, Paid: bookingsql.Entries,
 	}, nil
 }
 
