@@ -72,17 +72,24 @@ func (w world) page(method, address, action string) (int, string, string) {
 // asked just now it is not asked again at once.
 func (p *phone) hearsInTime(w world, want string) {
 	p.t.Helper()
+	if !p.heardInTime(w, want) {
+		p.t.Fatalf("%q never came", want)
+	}
+}
+
+func (p *phone) heardInTime(w world, want string) bool {
+	p.t.Helper()
 	for range 12 {
 		ctxIdle(p.t, w)
 		for _, h := range p.poll(1) {
 			p.after, p.last = h.Seq, h
 			if strings.Contains(h.Text, want) {
-				return
+				return true
 			}
 		}
 		w.advance(15 * time.Second)
 	}
-	p.t.Fatalf("%q never came", want)
+	return false
 }
 
 func TestPayByCard(t *testing.T) {

@@ -123,7 +123,12 @@ func TestABookingCancelledInTimeIsPaidBack(t *testing.T) {
 			t.Fatalf("asked %q", h.Text)
 		}
 		mustSay(t, p.tap("yes"), "is cancelled", "returning your KES 500")
-		p.hearsInTime(w, "has been returned")
+		if !p.heardInTime(w, "has been returned") {
+			for _, e := range w.Sim.Journal(0) {
+				t.Logf("%s %s %s %s %d", e.Kind, e.Code, e.Status, e.Error, e.HTTPStatus)
+			}
+			t.Fatal("nobody heard of the return")
+		}
 		if n := w.tasks(kijani, "refund"); n != 0 {
 			t.Errorf("%d refund tasks", n)
 		}

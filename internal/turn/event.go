@@ -82,6 +82,11 @@ func (r *run) settleInside(ctx context.Context, tx db.Tx) error {
 	if fault.CodeOf(err) == fault.Conflict {
 		return errReceiptTaken
 	}
+	// By the row as it is now: somebody may have claimed meanwhile that there is
+	// news, and the provider is to be asked for it.
+	r.commit.Timers = append(r.commit.Timers, TimerRow{
+		Mailbox: r.claim.Key, Name: PaymentCheck + a.ID, At: payment.NextCheck(after, r.now), Data: payment.Check(after),
+	})
 	return err
 }
 
@@ -95,9 +100,6 @@ func (r *run) paymentTurn(ctx context.Context) error {
 	told := s.told
 	told.Mismatch = told.Mismatch || s.taken
 	raw := encode(told)
-	if told.Kind != payment.Offered { // else the provider is still to be asked
-		r.dropCheck(s.attempt)
-	}
 	r.after(func() {
 		r.log(ctx, slogInfo, "payment.settled", attr("attempt_id", s.attempt.ID), attr("outcome", string(told.Kind)),
 			attr("source", string(s.report.Source)))
@@ -189,11 +191,6 @@ func (r *run) paymentCheck() {
 		Key: "query:" + id + ":" + string(r.turnID), ContactID: r.snap.Contact.ID,
 		Payload: encode(payment.EffectPayload{AttemptID: id}),
 	})
-}
-
-// dropCheck removes the timer of an attempt that needs no more asking.
-func (r *run) dropCheck(a payment.Attempt) {
-	r.timers = append(r.timers, TimerRow{Mailbox: r.claim.Key, Name: PaymentCheck + a.ID})
 }
 
 // timerTurn steps the graph with one of its own timers.
