@@ -80,13 +80,14 @@ const NudgeEvery = 10 * time.Second
 // that comes before the provider's acknowledgement waits for it. It reports
 // false when there is nothing to ask about, or it is to be asked anyway.
 func Nudge(a Attempt, now time.Time) (Attempt, bool) {
-	if !a.AskAt.IsZero() || a.CheckoutID == "" && !a.Status.Live() {
+	at := now
+	if next := a.AskedAt.Add(NudgeEvery); !a.AskedAt.IsZero() && next.After(now) {
+		at = next
+	}
+	if !a.AskAt.IsZero() && !a.AskAt.After(at) || a.CheckoutID == "" && !a.Status.Live() {
 		return a, false
 	}
-	a.AskAt = now
-	if next := a.AskedAt.Add(NudgeEvery); !a.AskedAt.IsZero() && next.After(now) {
-		a.AskAt = next
-	}
+	a.AskAt = at
 	return a, true
 }
 

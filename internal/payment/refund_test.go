@@ -97,6 +97,9 @@ func TestACardsRefundIsAskedAbout(t *testing.T) {
 	if due, ask := payment.NextQuery(a, sentAt); !ask || !due.Equal(sentAt.Add(12*time.Hour)) {
 		t.Fatalf("asked about at %s, %v", due, ask)
 	}
+	if told, ok := payment.Nudge(a, sentAt.Add(time.Minute)); !ok || !told.AskAt.Equal(sentAt.Add(time.Minute)) {
+		t.Errorf("news of it are asked for at %s, %v", told.AskAt, ok)
+	}
 	a = payment.Asked(a, sentAt.Add(12*time.Hour))
 	if due, ask := payment.NextQuery(a, sentAt.Add(12*time.Hour)); !ask || !due.Equal(sentAt.Add(24*time.Hour)) {
 		t.Errorf("and again at %s, %v", due, ask)
