@@ -224,9 +224,8 @@ func TestALinkEndsWithTheHold(t *testing.T) {
 	w := newWorld(t)
 	customer := w.gardener("+254700000026", "Hi, I need my lawn mowed tomorrow at 10")
 	customer.tap("card")
-	address := ""
 	mustSay(t, customer.hear(), "Here you can pay")
-	address = customer.link()
+	address := customer.link()
 	w.advance(20 * time.Minute)
 	mustSay(t, customer.hear(), "released")
 	customer.quiet()

@@ -3,6 +3,7 @@ package payment
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -55,9 +56,7 @@ const patience = 15 * time.Minute
 // attempts. It decides nothing about money: each disagreement is for a person.
 func Reconcile(attempts []Attempt, entries []Entry, known map[string]Attempt, now time.Time) []Disagreement {
 	byReceipt, used, paidFor := map[string]Attempt{}, map[string]bool{}, map[string]bool{}
-	for receipt, a := range known {
-		byReceipt[receipt] = a
-	}
+	maps.Copy(byReceipt, known)
 	for _, a := range attempts {
 		if a.Receipt != "" {
 			byReceipt[a.Receipt] = a

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/ratiba/ratiba/internal/db"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/ids"
