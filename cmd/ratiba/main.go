@@ -25,21 +25,22 @@ import (
 
 // cli is the command line.
 type cli struct {
-	Demo    demoCmd    `cmd:"" help:"Run the whole product with a simulated WhatsApp, M-Pesa and language model. Needs no key, account or network."`
-	Serve   serveCmd   `cmd:"" help:"Run the product."`
-	Sim     simCmd     `cmd:"" help:"Run the simulators alone, for a product that runs elsewhere on this machine."`
-	Migrate migrateCmd `cmd:"" help:"Bring the databases to this version."`
-	Tenant  tenantCmd  `cmd:"" help:"Define businesses."`
-	Tasks   tasksCmd   `cmd:"" help:"What people of a business have to see to."`
-	Doctor  doctorCmd  `cmd:"" help:"Examine an installation: configuration, keys, models, prompts, businesses, clocks."`
-	Models  modelsCmd  `cmd:"" help:"List which models serve which role, and what they cost in the last seven days."`
-	Rollout rolloutCmd `cmd:"" help:"Serve a part of the conversations by models or prompts on trial."`
-	Replay  replayCmd  `cmd:"" help:"Compute a stored turn, or the calls of a tape, again, without network."`
-	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve a business's tools to MCP clients."`
-	Tool    toolCmd    `cmd:"" help:"Write tools."`
-	Bench   benchCmd   `cmd:"" help:"Measure the product on this machine."`
-	Eval    evalCmd    `cmd:"" help:"Hold the product against labelled examples."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Demo      demoCmd      `cmd:"" help:"Run the whole product with a simulated WhatsApp, M-Pesa and language model. Needs no key, account or network."`
+	Serve     serveCmd     `cmd:"" help:"Run the product."`
+	Sim       simCmd       `cmd:"" help:"Run the simulators alone, for a product that runs elsewhere on this machine."`
+	Migrate   migrateCmd   `cmd:"" help:"Bring the databases to this version."`
+	Tenant    tenantCmd    `cmd:"" help:"Define businesses."`
+	Tasks     tasksCmd     `cmd:"" help:"What people of a business have to see to."`
+	Doctor    doctorCmd    `cmd:"" help:"Examine an installation: configuration, keys, models, prompts, businesses, clocks."`
+	Models    modelsCmd    `cmd:"" help:"List which models serve which role, and what they cost in the last seven days."`
+	Rollout   rolloutCmd   `cmd:"" help:"Serve a part of the conversations by models or prompts on trial."`
+	Replay    replayCmd    `cmd:"" help:"Compute a stored turn, or the calls of a tape, again, without network."`
+	MCP       mcpCmd       `cmd:"" name:"mcp" help:"Serve a business's tools to MCP clients."`
+	Tool      toolCmd      `cmd:"" help:"Write tools."`
+	Reconcile reconcileCmd `cmd:"" help:"Compare a business's payments with what is noted as paid."`
+	Bench     benchCmd     `cmd:"" help:"Measure the product on this machine."`
+	Eval      evalCmd      `cmd:"" help:"Hold the product against labelled examples."`
+	Version   versionCmd   `cmd:"" help:"Print the version."`
 
 	Escalations escalationsCmd `cmd:"" help:"What models were not sure of: list, read and decide."`
 }

@@ -41,8 +41,8 @@ func (c *simCmd) Run(ctx context.Context, w *world) error {
 	}
 	at := "http://" + l.Addr().String()
 	_, _ = fmt.Fprintf(w.out, "Simulators: %s/sim/\nPoint the product at them:\n  whatsapp.meta_url: %s/graph\n"+
-		"  whatsapp.dialog360_url: %s/d360\n  daraja.url: %s/daraja\n  slack.url: %s/slack/api\n  models.openai.url: %s\n  models.anthropic.url: %s\n",
-		at, at, at, at, at, at+model.OpenAIBase, at+model.AnthropicBase)
+		"  whatsapp.dialog360_url: %s/d360\n  daraja.url: %s/daraja\n  pesapal.url: %s/pesapal\n  slack.url: %s/slack/api\n  models.openai.url: %s\n  models.anthropic.url: %s\n",
+		at, at, at, at, at, at, at+model.OpenAIBase, at+model.AnthropicBase)
 	return serve(ctx, l, demo.OwnHost(s.Handler(), c.AllowRemote), func() {})
 }
 

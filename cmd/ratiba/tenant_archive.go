@@ -35,6 +35,7 @@ type archivist interface {
 	ImportTenant(ctx context.Context, archive io.ReaderAt, size int64, slug string) (tenant.Tenant, error)
 	Holdings(ctx context.Context, slug string) (store.Counts, error)
 	DeleteTenant(ctx context.Context, slug string) error
+	ReconcileTenant(ctx context.Context, slug, day string, w io.Writer) error
 	ExportPerson(ctx context.Context, slug string, who contact.Identity, w io.Writer) error
 	ErasePerson(ctx context.Context, slug string, who contact.Identity) (store.Erasure, error)
 	Operate(ctx context.Context, slug, operation string, args json.RawMessage) (json.RawMessage, error)

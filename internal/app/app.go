@@ -17,6 +17,7 @@ import (
 	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/ids"
 	"github.com/ratiba/ratiba/internal/money"
+	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/tool"
 	"github.com/ratiba/ratiba/internal/understand"
@@ -83,6 +84,9 @@ type App struct {
 	// Erase takes from the app's rows of a contact what tells who that is, and
 	// gives back what they held. What was agreed and paid stays.
 	Erase func(ctx context.Context, tx db.Tx, c ids.ContactID, now time.Time) error
+	// Paid are what the app's rows that changed in a time say was paid: what a
+	// reconciliation compares with the payments.
+	Paid func(ctx context.Context, q db.Q, since, until time.Time) ([]payment.Entry, error)
 	// Apply writes the app's section of a tenant's definition into its tables.
 	Apply func(ctx context.Context, tx db.Tx, t *tenant.Tenant, now time.Time) error
 	// Check names every fault of the app's section of a definition.

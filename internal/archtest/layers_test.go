@@ -30,10 +30,10 @@ var layers = []layer{
 		"app/booking/calendar", "app/booking/bookingsql", "app/booking/desk", "app/booking/tools/*", "app/booking/tools",
 		"app/booking/desk/desktest", "app/booking/flow", "app/booking/notices", "app/booking",
 	}},
-	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "channel/voice", "llm/openai", "llm/anthropic", "payment/mpesa", "fetch", "notify/slack", "httpd", "telemetry", "mcp"}},
+	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "channel/voice", "llm/openai", "llm/anthropic", "payment/mpesa", "payment/pesapal", "fetch", "notify/slack", "httpd", "telemetry", "mcp"}},
 	{"composition", []string{"server"}},
 	{"laboratory", []string{
-		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/voice", "sim/slack", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench/lap", "bench", "doctor", "chaos", "modelcheck", "golden", "eval", "archtest",
+		"sim/face", "sim/journal", "sim/courier", "sim/whatsapp", "sim/daraja", "sim/pesapal", "sim/voice", "sim/slack", "sim/model", "sim/page", "sim/page/pagetest", "sim", "demo", "bench/lap", "bench", "doctor", "chaos", "modelcheck", "golden", "eval", "archtest",
 	}},
 	{"command", []string{"cmd/ratiba"}},
 }
@@ -47,6 +47,7 @@ var contracts = map[string][]string{
 	"llm/openai":       {"llm"},
 	"llm/anthropic":    {"llm"},
 	"payment/mpesa":    {"payment"},
+	"payment/pesapal":  {"payment"},
 	"notify/slack":     {"channel", "llm", "wording"},
 	"httpd":            {},
 	"mcp":              {"graph"},

@@ -35,6 +35,7 @@ type Config struct {
 
 	WhatsApp WhatsApp `yaml:"whatsapp"`
 	Daraja   Daraja   `yaml:"daraja"`
+	Pesapal  Pesapal  `yaml:"pesapal"`
 	Models   Models   `yaml:"models"`
 	Slack    Slack    `yaml:"slack"`
 	Operator Operator `yaml:"operator"`
@@ -91,6 +92,11 @@ type WhatsApp struct {
 // Daraja is how M-Pesa is reached.
 type Daraja struct {
 	URL string `yaml:"url" env:"RATIBA_DARAJA_URL"` // default https://api.safaricom.co.ke
+}
+
+// Pesapal is how PesaPal is reached.
+type Pesapal struct {
+	URL string `yaml:"url" env:"RATIBA_PESAPAL_URL"` // default https://pay.pesapal.com/v3
 }
 
 // Slack is where people decide what models are not sure of. Without a channel,
@@ -158,6 +164,7 @@ func (c Config) withDefaults() Config {
 		{&c.Slack.SigningSecretEnv, "SLACK_SIGNING_SECRET"},
 		{&c.Operator.TokenEnv, "RATIBA_OPERATOR_TOKEN"},
 		{&c.Voice.SecretEnv, "RATIBA_VOICE_SECRET"},
+		{&c.Pesapal.URL, "https://pay.pesapal.com/v3"},
 		{&c.Models.OpenAI.KeyEnv, "OPENAI_API_KEY"},
 		{&c.Models.Anthropic.KeyEnv, "ANTHROPIC_API_KEY"},
 	} {
@@ -185,6 +192,7 @@ func (c Config) check() error {
 		{"whatsapp.dialog360_url", c.WhatsApp.Dialog360URL},
 		{"daraja.url", c.Daraja.URL},
 		{"slack.url", c.Slack.URL},
+		{"pesapal.url", c.Pesapal.URL},
 		{"models.openai.url", c.Models.OpenAI.URL},
 		{"models.anthropic.url", c.Models.Anthropic.URL},
 	} {

@@ -218,6 +218,7 @@ func (d *Demo) settings(dir string, opt Options) config.Config {
 		WhatsApp: config.WhatsApp{MetaURL: d.URL + "/graph", Dialog360URL: d.URL + "/d360", VerifyTokenEnv: "DEMO_VERIFY_TOKEN"}, //nolint:gosec // a variable's name.
 		Daraja:   config.Daraja{URL: d.URL + "/daraja"},
 		Slack:    config.Slack{URL: d.URL + "/slack/api", TokenEnv: slackToken, SigningSecretEnv: slackSecret, Channel: "#escalations"},
+		Pesapal:  config.Pesapal{URL: d.URL + "/pesapal"},
 		Models: config.Models{
 			OpenAI:    config.Provider{URL: d.URL + model.OpenAIBase, KeyEnv: "DEMO_MODEL_KEY"},
 			Anthropic: config.Provider{URL: d.URL + model.AnthropicBase, KeyEnv: "DEMO_MODEL_KEY"},
@@ -265,7 +266,10 @@ func newSecrets(opt Options, tenants []tenant.Tenant) secrets {
 			names = append(names, n.TokenEnv, n.AppSecretEnv, n.WebhookEnv)
 		}
 		if t.Mpesa != nil {
-			names = append(names, t.Mpesa.PasskeyEnv, t.Mpesa.ConsumerKeyEnv, t.Mpesa.ConsumerSecretEnv)
+			names = append(names, t.Mpesa.PasskeyEnv, t.Mpesa.ConsumerKeyEnv, t.Mpesa.ConsumerSecretEnv, t.Mpesa.CredentialEnv)
+		}
+		if t.Pesapal != nil {
+			names = append(names, t.Pesapal.ConsumerKeyEnv, t.Pesapal.ConsumerSecretEnv)
 		}
 	}
 	for _, n := range names {
@@ -335,11 +339,24 @@ func World(tenants []tenant.Tenant, get config.Secrets, product string) sim.Conf
 		if m := t.Mpesa; m != nil {
 			cfg.MpesaShortcodes = append(cfg.MpesaShortcodes, sim.Shortcode{
 				Shortcode: m.Shortcode, Passkey: get(m.PasskeyEnv), ConsumerKey: get(m.ConsumerKeyEnv),
-				ConsumerSecret: get(m.ConsumerSecretEnv), Name: t.Name,
+				ConsumerSecret: get(m.ConsumerSecretEnv), Name: t.Name, Initiator: m.Initiator, SecurityCredential: secretOf(get, m.CredentialEnv),
+			})
+		}
+		if p := t.Pesapal; p != nil {
+			cfg.Merchants = append(cfg.Merchants, sim.Merchant{
+				ConsumerKey: get(p.ConsumerKeyEnv), ConsumerSecret: get(p.ConsumerSecretEnv), Name: t.Name,
 			})
 		}
 	}
 	return cfg
+}
+
+// secretOf is the value of a variable, none when it is not named.
+func secretOf(get config.Secrets, name string) string {
+	if name == "" {
+		return ""
+	}
+	return get(name)
 }
 
 // handler serves the product and the simulators on one address.

@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed" // the page payers come back to
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -55,6 +56,9 @@ type Intake interface {
 	Slack(ctx context.Context, timestamp, signature string, body []byte) error
 	// Feed returns the calendar that the path with token leads to.
 	Feed(ctx context.Context, token string) ([]byte, error)
+	// Pesapal notes that somebody claims news of an order, and returns the JSON
+	// that acknowledges it. Nothing of the claim is believed.
+	Pesapal(ctx context.Context, query url.Values, body []byte) (any, error)
 	// Ready reports whether deliveries can be stored now.
 	Ready(ctx context.Context) error
 }
@@ -69,6 +73,9 @@ func New(in Intake, log *slog.Logger) http.Handler {
 	mux.HandleFunc("POST /webhooks/daraja/{token}", h.daraja)
 	mux.HandleFunc("POST /webhooks/slack", h.slack)
 	mux.HandleFunc("GET /ics/{file}", h.feed)
+	mux.HandleFunc("GET /webhooks/pesapal/ipn", h.pesapal)
+	mux.HandleFunc("POST /webhooks/pesapal/ipn", h.pesapal)
+	mux.HandleFunc("GET /webhooks/pesapal/return", returned)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", h.ready)
 	return secure(mux)
@@ -159,6 +166,35 @@ func (h handler) feed(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "private, max-age=300")
 	w.Header().Set("Etag", `"`+hex.EncodeToString(sum[:16])+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body)) // answers 304 by the tag
+}
+
+// pesapal answers in PesaPal's form: what is not acknowledged so is sent again.
+func (h handler) pesapal(w http.ResponseWriter, r *http.Request) {
+	body, ok := h.body(w, r, maxCallback)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), storeTime)
+	defer cancel()
+	ack, err := h.in.Pesapal(ctx, r.URL.Query(), body)
+	if err != nil {
+		h.failed(w, r, "pesapal", err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(ack)
+}
+
+//go:embed returned.html
+var returnedPage string
+
+// returned is where a payer's browser comes back to from a page of payment. It
+// is told nothing there that anybody could have made up: the chat says whether
+// the payment came.
+func returned(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
+	_, _ = io.WriteString(w, returnedPage)
 }
 
 func (h handler) store(w http.ResponseWriter, r *http.Request, limit int64, fn func(ctx context.Context, body []byte) error) {

@@ -53,6 +53,10 @@ func (i *intake) Feed(ctx context.Context, token string) ([]byte, error) {
 	return []byte("BEGIN:VCALENDAR\r\n"), i.take(ctx, "feed", token)
 }
 
+func (i *intake) Pesapal(ctx context.Context, query url.Values, body []byte) (any, error) {
+	return map[string]int{"status": http.StatusOK}, i.take(ctx, "pesapal", query.Encode(), string(body))
+}
+
 func (i *intake) Ready(context.Context) error { return i.err }
 
 func serve(i *intake, r *http.Request) (*httptest.ResponseRecorder, string) {

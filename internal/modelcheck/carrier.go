@@ -175,7 +175,7 @@ func (s *state) query(ctx context.Context, f *flight, succeed bool) error {
 		}
 	}
 	_, err = s.db.ChangeAttempt(ctx, a.ID, func(a payment.Attempt) (payment.Attempt, bool) {
-		return payment.Asked(a), true
+		return payment.Asked(a, s.now), true
 	}, s.nextCheck)
 	return err
 }

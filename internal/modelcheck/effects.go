@@ -273,7 +273,7 @@ func newest(list []payment.Attempt) []payment.Attempt {
 }
 
 // OnPhone implements payment.Ledger.
-func (ledger) OnPhone(_ context.Context, q db.Q, phone string, since time.Time) ([]payment.Attempt, error) {
+func (ledger) OnPhone(_ context.Context, q db.Tx, phone string, since time.Time) ([]payment.Attempt, error) {
 	var out []payment.Attempt
 	for _, a := range in(q).attempts {
 		if a.Phone == phone && (a.Status.Live() || !a.CreatedAt.Before(since) || !a.SentAt.Before(since)) {
@@ -281,6 +281,16 @@ func (ledger) OnPhone(_ context.Context, q db.Q, phone string, since time.Time) 
 		}
 	}
 	return newest(out), nil
+}
+
+// ByReceipt implements payment.Ledger.
+func (ledger) ByReceipt(_ context.Context, q db.Q, receipt string) (payment.Attempt, error) {
+	for _, a := range in(q).attempts {
+		if a.Receipt == receipt {
+			return *a, nil
+		}
+	}
+	return payment.Attempt{}, fault.E(fault.NotFound, "No such payment.")
 }
 
 // ByID implements payment.Ledger.

@@ -5,18 +5,6 @@ import (
 	"time"
 )
 
-// Times of a prompt, after it was sent. PromptLife is how long the question
-// stays on the payer's phone at most; the queries ask for a missing callback;
-// closeAfter leaves a callback two minutes after the prompt is gone.
-// BetweenPrompts is how long a phone is left alone after a prompt: a second one
-// sooner is answered by the provider as busy. It covers the time that the
-// provider may take to accept the prompt, and the prompt's life.
-const (
-	PromptLife     = 90 * time.Second
-	BetweenPrompts = 2 * time.Minute
-	closeAfter     = PromptLife + 2*time.Minute
-)
-
 // FreeAt returns from when on a phone may be sent another prompt, not after now
 // when it may be at once. on is what Ledger.OnPhone knows of it since
 // BetweenPrompts ago, whatever was to be paid: a payer who gave up one booking
@@ -27,6 +15,8 @@ func FreeAt(on []Attempt, now time.Time) time.Time {
 	for _, a := range on {
 		from := a.CreatedAt
 		switch {
+		case a.Provider.Linked():
+			continue // it is on no phone
 		case a.Status == Created:
 			from = now
 		case a.Status == Withdrawn || a.Status == Succeeded || a.Outcome == Rejected:
@@ -39,19 +29,6 @@ func FreeAt(on []Attempt, now time.Time) time.Time {
 		}
 	}
 	return free
-}
-
-// queryAfter is the time from the sending of a prompt to its n-th query.
-func queryAfter(n int) (time.Duration, bool) {
-	switch n {
-	case 0:
-		return 25 * time.Second, true
-	case 1:
-		return 50 * time.Second, true
-	case 2:
-		return PromptLife, true
-	}
-	return 0, false
 }
 
 // Begin marks a created attempt as being sent. It reports false when the attempt
@@ -93,17 +70,47 @@ func Withdraw(a Attempt, now time.Time) (Attempt, bool) {
 	return a, true
 }
 
-// NextQuery returns when to ask the provider about a prompt whose callback is
-// missing, never before now. It reports false when there is nothing to ask: the
-// attempt has ended, has no checkout id, or was asked often enough. Whoever asks
-// counts it with Asked.
-func NextQuery(a Attempt, now time.Time) (time.Time, bool) {
-	after, more := queryAfter(a.Queries)
+// NudgeEvery is the least time between two queries of one attempt for which
+// somebody's claim is the reason. Whoever may claim is not known, so that this
+// bounds what one can make us ask.
+const NudgeEvery = 10 * time.Second
+
+// Nudge has the provider asked about an attempt, whatever state it is in,
+// because somebody claims that there is news: a claim is believed no further. One
+// that comes before the provider's acknowledgement waits for it. It reports
+// false when there is nothing to ask about, or it is to be asked anyway.
+func Nudge(a Attempt, now time.Time) (Attempt, bool) {
+	at := now
+	if next := a.AskedAt.Add(NudgeEvery); !a.AskedAt.IsZero() && next.After(now) {
+		at = next
+	}
+	if !a.AskAt.IsZero() && !a.AskAt.After(at) || a.CheckoutID == "" && !a.Status.Live() {
+		return a, false
+	}
+	a.AskAt = at
+	return a, true
+}
+
+// scheduled is when the schedule has the provider asked next.
+func scheduled(a Attempt) (time.Time, bool) {
+	after, more := queryAfter(a, a.Queries)
 	if a.Status != Prompted || a.CheckoutID == "" || !more {
 		return time.Time{}, false
 	}
-	if due := a.SentAt.Add(after); due.After(now) {
-		return due, true
+	return a.SentAt.Add(after), true
+}
+
+// NextQuery returns when to ask the provider about an attempt whose word is
+// missing or claimed, never before now. It reports false when there is nothing
+// to ask: the attempt has ended, has no checkout id, or was asked often enough,
+// and nobody claims that there is news. Whoever asks counts it with Asked.
+func NextQuery(a Attempt, now time.Time) (time.Time, bool) {
+	due, ask := scheduled(a)
+	if a.CheckoutID != "" && !a.AskAt.IsZero() && (!ask || a.AskAt.Before(due)) {
+		due, ask = a.AskAt, true
+	}
+	if !ask || due.After(now) {
+		return due, ask
 	}
 	return now, true
 }
@@ -111,11 +118,14 @@ func NextQuery(a Attempt, now time.Time) (time.Time, bool) {
 // NextCheck returns when to look at an attempt again: to ask the provider about
 // it, or to give it up; zero when it has ended.
 func NextCheck(a Attempt, now time.Time) time.Time {
+	next, _ := CloseAt(a)
 	if at, ask := NextQuery(a, now); ask {
-		return at
+		next = at
 	}
-	at, _ := CloseAt(a)
-	return at
+	if at, waiting := RefundCloseAt(a); waiting && (next.IsZero() || at.Before(next)) {
+		next = at
+	}
+	return next
 }
 
 // Asks reports what a check that has come is for at now: to ask the provider,
@@ -128,9 +138,31 @@ func Asks(a Attempt, now time.Time) (ask, giveUp bool) {
 	return false, waiting && !now.Before(at)
 }
 
-// Asked counts a query.
-func Asked(a Attempt) Attempt {
-	a.Queries++
+// Asked notes a query made at now. One that only a claim was the reason for
+// does not count among those of the schedule.
+func Asked(a Attempt, now time.Time) Attempt {
+	if due, ask := scheduled(a); a.AskAt.IsZero() || ask && !due.After(now) {
+		a.Queries++
+	}
+	a.AskAt, a.AskedAt = time.Time{}, now
+	return askOfRefund(a, now)
+}
+
+// askAgain is when a query that nobody answered is made again for the claim that
+// was its reason, askAgainFor how long after the attempt was sent that goes on.
+const (
+	askAgain    = 30 * time.Second
+	askAgainFor = 24 * time.Hour
+)
+
+// Unanswered notes a query made at now that had no answer. A claim that was its
+// reason stands.
+func Unanswered(a Attempt, now time.Time) Attempt {
+	claimed := !a.AskAt.IsZero()
+	a = Asked(a, now)
+	if claimed && now.Before(a.SentAt.Add(askAgainFor)) {
+		a.AskAt = now.Add(askAgain)
+	}
 	return a
 }
 
@@ -138,7 +170,16 @@ func Asked(a Attempt) Attempt {
 // the attempt is looked at again is to another state, or is another query. Two
 // looks may fall due at the same time, when CloseAt has passed before the
 // provider's answer is noted.
-func Check(a Attempt) string { return fmt.Sprintf("%s %d", a.Status, a.Queries) }
+func Check(a Attempt) string {
+	check := fmt.Sprintf("%s %d", a.Status, a.Queries)
+	if !a.AskAt.IsZero() {
+		check = fmt.Sprintf("%s %d", check, a.AskAt.UnixMicro())
+	}
+	if a.Refund != nil {
+		check += " " + string(a.Refund.Status)
+	}
+	return check
+}
 
 // CloseAt returns when an attempt that was sent and had no word is given up. It
 // reports false when the attempt is not waiting for word.
@@ -146,17 +187,17 @@ func CloseAt(a Attempt) (time.Time, bool) {
 	if !a.Status.Live() || a.Status == Created {
 		return time.Time{}, false
 	}
-	return a.SentAt.Add(closeAfter), true
+	return closes(a), true
 }
 
 // Close gives up an attempt whose CloseAt has come: it becomes UnknownClosed,
-// its thread is told TimedOut, and a new attempt may begin. A success that still
-// comes is Late.
+// its thread is told that nobody answered in time, and a new attempt may begin. A
+// success that still comes is Late.
 func Close(a Attempt, now time.Time) (Attempt, Settled, bool) {
 	at, waiting := CloseAt(a)
 	if !waiting || now.Before(at) {
 		return a, Settled{}, false
 	}
-	a.Status, a.Outcome, a.SettledAt = UnknownClosed, TimedOut, now
-	return a, Settled{AttemptID: a.ID, Subject: a.Subject, Kind: TimedOut}, true
+	a.Status, a.Outcome, a.SettledAt = UnknownClosed, closedAs(a), now
+	return a, Settled{AttemptID: a.ID, Subject: a.Subject, Kind: a.Outcome}, true
 }

@@ -174,7 +174,7 @@ func TestChecks(t *testing.T) {
 	// Every check of an attempt is another one, also for the same time.
 	a, _ := payment.Begin(attempt(payment.Created), sentAt)
 	seen := map[string]bool{payment.Check(a): true}
-	for a = payment.Accept(a, payment.Accepted{CheckoutID: "ws_1"}); ; a = payment.Asked(a) {
+	for a = payment.Accept(a, payment.Accepted{CheckoutID: "ws_1"}); ; a = payment.Asked(a, sentAt) {
 		if seen[payment.Check(a)] {
 			t.Errorf("%q names two checks", payment.Check(a))
 		}
@@ -185,5 +185,72 @@ func TestChecks(t *testing.T) {
 	}
 	if len(seen) != 5 {
 		t.Errorf("%d checks, want five", len(seen))
+	}
+}
+
+// link is an attempt whose payer has a link to pay by for ten minutes.
+func link(status payment.Status) payment.Attempt {
+	a := attempt(status)
+	a.Provider, a.Until = payment.Pesapal, sentAt.Add(10*time.Minute)
+	return a
+}
+
+func TestALinkIsAskedAboutUntilItsEnd(t *testing.T) {
+	t.Parallel()
+	a, now := link(payment.Prompted), sentAt
+	for _, want := range []time.Duration{1, 2, 4, 8, 10} {
+		due, ask := payment.NextQuery(a, now)
+		if !ask || !due.Equal(sentAt.Add(want*time.Minute)) {
+			t.Fatalf("NextQuery = %s, %v; want %d minutes after sending", due, ask, want)
+		}
+		now = due
+		a = payment.Asked(a, now)
+	}
+	if _, ask := payment.NextQuery(a, now); ask {
+		t.Error("a link is asked about after its end")
+	}
+	if at, waiting := payment.CloseAt(a); !waiting || !at.Equal(a.Until.Add(time.Minute)) {
+		t.Errorf("CloseAt = %s, %v; want a minute after the end", at, waiting)
+	}
+	closed, told, ok := payment.Close(a, a.Until.Add(time.Minute))
+	if !ok || told.Kind != payment.PromptExpired || closed.Status != payment.UnknownClosed {
+		t.Errorf("Close = %s, told %s", closed.Status, told.Kind)
+	}
+	if free := payment.FreeAt([]payment.Attempt{link(payment.Prompted)}, sentAt); !free.Equal(sentAt) {
+		t.Error("a link keeps the phone from a prompt")
+	}
+}
+
+func TestClaimsAreAskedAboutAtABoundedRate(t *testing.T) {
+	t.Parallel()
+	a := link(payment.Prompted)
+	now := sentAt.Add(5 * time.Second)
+	a, ok := payment.Nudge(a, now)
+	if due, ask := payment.NextQuery(a, now); !ok || !ask || !due.Equal(now) {
+		t.Fatalf("the first claim is asked about at %s, %v", due, ask)
+	}
+	first := payment.Check(a)
+	if _, again := payment.Nudge(a, now.Add(time.Second)); again {
+		t.Error("a second claim before the query has another made")
+	}
+	a = payment.Asked(a, now)
+	if a.Queries != 0 {
+		t.Error("a query for a claim counts among those of the schedule")
+	}
+	a, ok = payment.Nudge(a, now.Add(time.Second))
+	if due, _ := payment.NextQuery(a, now.Add(time.Second)); !ok || !due.Equal(now.Add(payment.NudgeEvery)) {
+		t.Errorf("the next claim is asked about at %s, want %s later", due, payment.NudgeEvery)
+	}
+	if payment.Check(a) == first {
+		t.Error("two looks for two claims cannot be told apart")
+	}
+	late, ok := payment.Nudge(link(payment.UnknownClosed), now)
+	if _, ask := payment.NextQuery(late, now); !ok || !ask {
+		t.Error("news of an attempt that was given up is not asked for")
+	}
+	none := link(payment.Withdrawn)
+	none.CheckoutID = ""
+	if _, ok := payment.Nudge(none, now); ok {
+		t.Error("the provider is asked about an order it has not named")
 	}
 }

@@ -33,6 +33,7 @@ const (
 	Mismatched    Status = "mismatched"     // money came that does not fit the attempt
 	Withdrawn     Status = "withdrawn"      // never sent
 	UnknownClosed Status = "unknown_closed" // no word came in time
+	TakenBack     Status = "reversed"       // the provider gave the money back
 )
 
 // Live reports whether a prompt may still be on the payer's phone.
@@ -45,8 +46,8 @@ type Attempt struct {
 	ID         string        `json:"id"`
 	Thread     ids.ThreadID  `json:"thread_id"`
 	ContactID  ids.ContactID `json:"contact_id"`
-	Subject    string        `json:"subject"`   // what it pays for: a booking's id
-	Provider   string        `json:"provider"`  // mpesa
+	Subject    string        `json:"subject"` // what it pays for: a booking's id
+	Provider   Rail          `json:"provider"`
 	Reference  string        `json:"reference"` // RTB-<slug>-<ULID>, ours alone
 	Account    string        `json:"account"`   // at most 12 characters, shown to the payer
 	Amount     money.Amount  `json:"amount"`
@@ -61,7 +62,13 @@ type Attempt struct {
 	Queries    int           `json:"queries"`           // how often the provider was asked
 	CreatedAt  time.Time     `json:"created_at"`
 	SentAt     time.Time     `json:"sent_at"`
-	SettledAt  time.Time     `json:"settled_at"`
+	Until      time.Time     `json:"until"`    // a link's end; zero for a prompt
+	AskAt      time.Time     `json:"ask_at"`   // when to ask because there may be news; zero for no reason
+	AskedAt    time.Time     `json:"asked_at"` // the last query
+
+	Refund      *Refund   `json:"refund,omitempty"` // its return, nil when none was decided
+	RefundToken string    `json:"-"`                // SHA-256 of the secret that the refund's result comes with, hex
+	SettledAt   time.Time `json:"settled_at"`
 }
 
 // Kind is how an attempt ended, in the provider-neutral vocabulary.
@@ -70,6 +77,7 @@ type Kind string
 // Outcomes.
 const (
 	Pending       Kind = "pending" // the provider is still working on it
+	Offered       Kind = "offered" // there is a link to pay by: nothing has happened yet
 	Success       Kind = "success"
 	Declined      Kind = "cancelled" // the payer pressed cancel
 	WrongPIN      Kind = "wrong_pin"
@@ -80,6 +88,9 @@ const (
 	Limit         Kind = "limit"    // over a limit of the payer or the provider
 	Rejected      Kind = "rejected" // the provider refused the request: nothing was sent
 	OtherFailure  Kind = "failed"
+	Reversed      Kind = "reversed" // the provider gave the money back to the payer
+	Refunded      Kind = "refunded" // we had it given back
+	NotRefunded   Kind = "refund_failed"
 )
 
 // Outcome is what a provider said about an attempt.
@@ -92,6 +103,7 @@ type Outcome struct {
 	Receipt    string       `json:"receipt,omitempty"`
 	Amount     money.Amount `json:"amount"`
 	Phone      string       `json:"phone,omitempty"` // as the provider wrote it
+	Link       string       `json:"link,omitempty"`  // of Offered: the page to pay on
 }
 
 // Source is where an outcome came from.
@@ -103,19 +115,25 @@ const (
 	FromQuery    Source = "query"
 	FromPrompt   Source = "prompt" // the answer to the prompt request itself
 	FromClose    Source = "close"  // nobody said anything in time: Close decides
+	FromRefund   Source = "refund" // of a refund, which SettleRefund reads
+	RefundClose  Source = "refund_close"
 )
 
-// Prompt is a request to put a payment prompt on a phone.
+// Prompt is a request to ask a payer for money. Every rail has what it needs
+// in it.
 type Prompt struct {
 	Amount      money.Amount
+	Reference   string // ours alone, unique
 	Phone       string // E.164
 	Account     string // at most 12 characters
 	Description string // at most 13 characters
-	CallbackURL string // holds the attempt's secret: never log it
+	CallbackURL string // where the provider tells the outcome; may hold the attempt's secret: never log it
+	ReturnURL   string // where the payer's browser goes after paying, on rails with a page
 }
 
 // Accepted is the provider's acknowledgement of a prompt. Accepted is not paid.
-type Accepted struct{ MerchantID, CheckoutID string }
+// Link is the page to pay on, on rails that have one.
+type Accepted struct{ MerchantID, CheckoutID, Link string }
 
 // Gateway reaches a payment provider. It is safe for concurrent use.
 type Gateway interface {
@@ -145,8 +163,12 @@ type Ledger interface {
 	// BySubject returns the attempts for a subject, newest first.
 	BySubject(ctx context.Context, q db.Q, subject string) ([]Attempt, error)
 	// OnPhone returns the attempts for a payer's phone that are live, or were
-	// made or sent at since or later, newest first.
-	OnPhone(ctx context.Context, q db.Q, phone string, since time.Time) ([]Attempt, error)
+	// made or sent at since or later, newest first. Until the transaction ends
+	// nobody else is told of the same phone, so that of two who would both ask
+	// it for money the second sees the first.
+	OnPhone(ctx context.Context, tx db.Tx, phone string, since time.Time) ([]Attempt, error)
+	// ByReceipt returns the attempt that a receipt paid, or a fault.NotFound.
+	ByReceipt(ctx context.Context, q db.Q, receipt string) (Attempt, error)
 	// ByID returns an attempt or a fault.NotFound.
 	ByID(ctx context.Context, q db.Q, id string) (Attempt, error)
 	// Locked is ByID that keeps others from changing the attempt until the
@@ -176,6 +198,8 @@ type Settled struct {
 	Receipt   string       `json:"receipt"`
 	Mismatch  bool         `json:"mismatch"` // amount or payer differ: a person must look
 	Late      bool         `json:"late"`     // success after the attempt had ended otherwise
+	Link      string       `json:"link,omitempty"`
+	Human     bool         `json:"human,omitempty"` // a human drove when it came: what becomes of it is theirs to decide
 }
 
 // Report is a provider's word on an attempt, as it waits in the payer's mailbox.

@@ -24,9 +24,44 @@ func Settle(a Attempt, o Outcome, from Source, now time.Time) (Attempt, Settled,
 		return succeed(a, o, from, now)
 	case Declined, WrongPIN, NoFunds, TimedOut, PromptExpired, Busy, Limit, Rejected, OtherFailure:
 		return fail(a, o, now)
-	case Pending:
+	case Offered:
+		return offer(a, o)
+	case Reversed:
+		return reverse(a, o, now)
+	case Pending, Refunded, NotRefunded:
 	}
 	return a, Settled{}, false
+}
+
+// offer tells of a link to pay by, once, as long as it is good for anything.
+func offer(a Attempt, o Outcome) (Attempt, Settled, bool) {
+	if !a.Status.Live() || a.Outcome == Offered || foreign(a, o) || o.Link == "" {
+		return a, Settled{}, false
+	}
+	a.Outcome = Offered
+	return a, Settled{AttemptID: a.ID, Subject: a.Subject, Kind: Offered, Amount: a.Amount, Link: o.Link}, true
+}
+
+// reverse notes that the provider gave the money back. It is the last word: what
+// is heard afterwards of the same payment is older.
+func reverse(a Attempt, o Outcome, now time.Time) (Attempt, Settled, bool) {
+	if a.Status == TakenBack || a.Status == Withdrawn || foreign(a, o) {
+		return a, Settled{}, false
+	}
+	if a.Refund != nil && a.Refund.Status != RefundWanted { // it is what we asked for
+		return SettleRefund(a, Outcome{Kind: Success, Code: o.Code}, now)
+	}
+	told := Settled{AttemptID: a.ID, Subject: a.Subject, Kind: OtherFailure}
+	if a.Status == Succeeded || a.Status == Mismatched {
+		told = Settled{AttemptID: a.ID, Subject: a.Subject, Kind: Reversed, Amount: a.Amount, Receipt: a.Receipt, Mismatch: true}
+	} else if !a.Status.Live() {
+		told = Settled{}
+	}
+	a.Status, a.Outcome, a.SettledAt = TakenBack, Reversed, now
+	if a.Receipt == "" {
+		a.Receipt = o.Receipt
+	}
+	return a, told, true
 }
 
 // fail ends a live attempt. For one that was closed without word the failure is
@@ -55,11 +90,29 @@ func succeed(a Attempt, o Outcome, from Source, now time.Time) (Attempt, Settled
 		told.Amount, fits = a.Amount, true
 	}
 	told.Mismatch = !fits
+	if a.Status == TakenBack {
+		return afterwards(a, o, told)
+	}
 	if a.Status == Succeeded || a.Status == Mismatched {
 		return more(a, o, told, now)
 	}
 	told.Late = !a.Status.Live()
 	return take(a, o, told, now), told, true
+}
+
+// afterwards takes a success that is heard after the provider gave money back:
+// of that money it is old news, of other money it is for a person to look at.
+func afterwards(a Attempt, o Outcome, told Settled) (Attempt, Settled, bool) {
+	switch {
+	case o.Receipt == "" || o.Receipt == a.Receipt || slices.Contains(a.Surplus, o.Receipt):
+		return a, Settled{}, false
+	case a.Receipt == "":
+		a.Receipt = o.Receipt
+		return a, Settled{}, true
+	}
+	a.Surplus = with(a.Surplus, o.Receipt)
+	told.Mismatch = true
+	return a, told, true
 }
 
 // take makes o's money the attempt's payment.

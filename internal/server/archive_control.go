@@ -26,6 +26,7 @@ import (
 // asked is what a command asks about a business's data.
 type asked struct {
 	Slug   string           `json:"slug"`
+	Day    string           `json:"day,omitempty"`
 	Person contact.Identity `json:"person,omitzero"`
 	Role   llm.Role         `json:"role,omitempty"`
 	Trial  llm.Rollout      `json:"trial,omitzero"`
@@ -67,6 +68,9 @@ const endError = "Ratiba-Error"
 func (s *Server) archiveRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /tenants/export", streams(func(ctx context.Context, a asked, w io.Writer) error {
 		return s.ExportTenant(ctx, a.Slug, w)
+	}))
+	mux.HandleFunc("POST /tenants/reconcile", streams(func(ctx context.Context, a asked, w io.Writer) error {
+		return s.ReconcileTenant(ctx, a.Slug, a.Day, w)
 	}))
 	mux.HandleFunc("POST /tenants/import", s.controlImport)
 	mux.HandleFunc("POST /tenants/holdings", answers(func(ctx context.Context, a asked) (out told, err error) {
@@ -295,6 +299,11 @@ func (r *Remote) Operate(ctx context.Context, slug, operation string, args json.
 	var out told
 	err := r.ask(ctx, "/tenants/operate", asked{Slug: slug, Operation: operation, Args: args}, into(&out))
 	return out.Answer, err
+}
+
+// ReconcileTenant is Server.ReconcileTenant.
+func (r *Remote) ReconcileTenant(ctx context.Context, slug, day string, w io.Writer) error {
+	return r.ask(ctx, "/tenants/reconcile", asked{Slug: slug, Day: day}, stream(w))
 }
 
 // DeleteTenant is Server.DeleteTenant.

@@ -21,6 +21,7 @@ import (
 	"github.com/ratiba/ratiba/internal/outbox"
 	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/payment/mpesa"
+	"github.com/ratiba/ratiba/internal/payment/pesapal"
 	"github.com/ratiba/ratiba/internal/store"
 	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/tool"
@@ -29,13 +30,13 @@ import (
 
 // business is one tenant, composed: its rows, its app, its providers.
 type business struct {
-	tenant  tenant.Tenant
-	route   string
-	store   *store.Tenant
-	turns   turn.Business
-	policy  llm.Policy
-	gateway payment.Gateway // nil when the tenant takes no payments
-	tracks  trackCache
+	tenant tenant.Tenant
+	route  string
+	store  *store.Tenant
+	turns  turn.Business
+	policy llm.Policy
+	tracks trackCache
+	rails  map[payment.Rail]payment.Gateway // empty when the tenant takes no payments
 }
 
 // loadTenants serves everyone who is registered. Secrets that are missing are
@@ -97,6 +98,11 @@ func (s *Server) lacks(t tenant.Tenant) []error {
 		want(m.PasskeyEnv, "the M-Pesa passkey")
 		want(m.ConsumerKeyEnv, "the M-Pesa consumer key")
 		want(m.ConsumerSecretEnv, "the M-Pesa consumer secret")
+		want(m.CredentialEnv, "the M-Pesa security credential")
+	}
+	if p := t.Pesapal; p != nil {
+		want(p.ConsumerKeyEnv, "the PesaPal consumer key")
+		want(p.ConsumerSecretEnv, "the PesaPal consumer secret")
 	}
 	return append(errs, s.speechless(t)...)
 }
@@ -224,7 +230,7 @@ func (s *Server) composeBusiness(k store.Registered) (*business, error) {
 	if b.policy, err = Policy(&b.tenant); err != nil {
 		return nil, err
 	}
-	if b.gateway, err = s.gateway(k.Tenant); err != nil {
+	if b.rails, err = s.rails(k.Tenant); err != nil {
 		return nil, err
 	}
 	var phones []string
@@ -235,15 +241,48 @@ func (s *Server) composeBusiness(k store.Registered) (*business, error) {
 	return b, err
 }
 
-func (s *Server) gateway(t tenant.Tenant) (payment.Gateway, error) {
-	if t.Mpesa == nil || s.cfg.Offline {
-		return nil, nil //nolint:nilnil // a business may take no payments.
+// rails are the ways in which a business takes payments.
+func (s *Server) rails(t tenant.Tenant) (map[payment.Rail]payment.Gateway, error) {
+	rails := map[payment.Rail]payment.Gateway{}
+	if s.cfg.Offline {
+		return rails, nil
 	}
-	return mpesa.New(mpesa.Config{
-		BaseURL: s.cfg.Settings.Daraja.URL, Shortcode: t.Mpesa.Shortcode, Till: t.Mpesa.Till, Type: mpesa.Type(t.Mpesa.Type),
-		Passkey: s.cfg.Secrets(t.Mpesa.PasskeyEnv), ConsumerKey: s.cfg.Secrets(t.Mpesa.ConsumerKeyEnv),
-		ConsumerSecret: s.cfg.Secrets(t.Mpesa.ConsumerSecretEnv), Clock: s.cfg.Clock,
-	})
+	if m := t.Mpesa; m != nil {
+		g, err := mpesa.New(mpesa.Config{
+			BaseURL: s.cfg.Settings.Daraja.URL, Shortcode: m.Shortcode, Till: m.Till, Type: mpesa.Type(m.Type),
+			Passkey: s.cfg.Secrets(m.PasskeyEnv), ConsumerKey: s.cfg.Secrets(m.ConsumerKeyEnv),
+			ConsumerSecret: s.cfg.Secrets(m.ConsumerSecretEnv), Clock: s.cfg.Clock,
+			Initiator: m.Initiator, SecurityCredential: s.secret(m.CredentialEnv),
+		})
+		if err != nil {
+			return nil, err
+		}
+		rails[payment.Mpesa] = g
+	}
+	if p := t.Pesapal; p != nil {
+		g, err := pesapal.New(pesapal.Config{
+			BaseURL: s.cfg.Settings.Pesapal.URL, ConsumerKey: s.cfg.Secrets(p.ConsumerKeyEnv),
+			ConsumerSecret: s.cfg.Secrets(p.ConsumerSecretEnv), NotifyURL: s.public("/webhooks/pesapal/ipn"), Clock: s.cfg.Clock,
+		})
+		if err != nil {
+			return nil, err
+		}
+		rails[payment.Pesapal] = g
+	}
+	return rails, nil
+}
+
+// secret is the value of a variable, none when it is not named.
+func (s *Server) secret(name string) string {
+	if name == "" {
+		return ""
+	}
+	return s.cfg.Secrets(name)
+}
+
+// public is an address of this installation, as providers and payers reach it.
+func (s *Server) public(path string) string {
+	return strings.TrimRight(s.cfg.Settings.PublicURL, "/") + path
 }
 
 func (s *Server) business(id ids.TenantID) (*business, error) {
@@ -318,6 +357,12 @@ func (t turnSource) Claim(ctx context.Context, id ids.TenantID, limit int) ([]co
 				switch key := string(claim.Key); {
 				case store.IsArchive(claim.Key):
 					s.archiveLog(ctx, b, claim)
+					return
+				case claim.Key == store.Reconciliation:
+					if due := s.reconcile(ctx, b, claim); !due.IsZero() {
+						s.turns.Wake(id, due)
+					}
+					s.turns.Wake(id, s.cfg.Clock.Now()) // providers may be asked about attempts
 					return
 				case strings.HasPrefix(key, app.JobPrefix):
 					s.turns.Wake(id, s.work(ctx, b, claim))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/ratiba/ratiba/internal/channel"
@@ -127,10 +126,15 @@ func (c promptCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Ro
 		return o
 	}
 	now := c.s.cfg.Clock.Now()
-	secret := ids.NewSource(ids.NewSeed(), now).Token(16)
+	secret := ""
+	if !attempt.Provider.Linked() {
+		secret = ids.NewSource(ids.NewSeed(), now).Token(16)
+	}
 	started, err := b.store.ChangeAttempt(ctx, attempt.ID, func(a payment.Attempt) (payment.Attempt, bool) {
 		a, ok := payment.Begin(a, now)
-		a.TokenHash = hashToken(secret)
+		if secret != "" {
+			a.TokenHash = hashToken(secret)
+		}
 		return a, ok
 	}, nextCheck(now))
 	if err != nil {
@@ -140,12 +144,13 @@ func (c promptCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Ro
 		// Withdrawn, or started before a crash: its callback or its timer speaks next.
 		return outbox.Outcome{Verdict: outbox.Done}
 	}
-	if b.gateway == nil {
-		return c.reject(ctx, b, attempt, &payment.RejectedError{Code: "no_gateway", Detail: "the business takes no M-Pesa payments"})
+	gateway := b.rails[attempt.Provider]
+	if gateway == nil {
+		return c.reject(ctx, b, attempt, &payment.RejectedError{Code: "no_gateway", Detail: "the business takes no such payments"})
 	}
-	accepted, err := b.gateway.Prompt(ctx, payment.Prompt{
-		Amount: attempt.Amount, Phone: attempt.Phone, Account: attempt.Account, Description: "Booking",
-		CallbackURL: strings.TrimRight(c.s.cfg.Settings.PublicURL, "/") + "/webhooks/daraja/" + b.route + "." + secret,
+	accepted, err := gateway.Prompt(ctx, payment.Prompt{
+		Amount: attempt.Amount, Reference: attempt.Reference, Phone: attempt.Phone, Account: attempt.Account, Description: "Booking",
+		CallbackURL: c.s.public("/webhooks/daraja/" + b.route + "." + secret), ReturnURL: c.s.public("/webhooks/pesapal/return"),
 	})
 	// What the provider said is written down even when this process is ending.
 	ctx = context.WithoutCancel(ctx)
@@ -158,7 +163,13 @@ func (c promptCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Ro
 			slog.String("attempt_id", attempt.ID), slog.String("error", err.Error()))
 		note = func(a payment.Attempt) (payment.Attempt, bool) { return payment.Lose(a), true }
 	}
-	if _, err := b.store.ChangeAttempt(ctx, attempt.ID, note, nextCheck(c.s.cfg.Clock.Now())); err != nil {
+	var told *payment.Report
+	if err == nil && accepted.Link != "" {
+		told = &payment.Report{Source: payment.FromPrompt, Outcome: payment.Outcome{
+			Kind: payment.Offered, CheckoutID: accepted.CheckoutID, Code: string(payment.Offered), Link: accepted.Link,
+		}}
+	}
+	if err := b.store.NoteAttempt(ctx, attempt.ID, note, nextCheck(c.s.cfg.Clock.Now()), told, c.s.cfg.Clock.Now()); err != nil {
 		c.s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "payment.note_failed", slog.String("tenant_id", string(id)),
 			slog.String("attempt_id", attempt.ID), slog.String("error", err.Error()))
 	}
@@ -192,18 +203,25 @@ func (c queryCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Row
 		return o
 	}
 	now := c.s.cfg.Clock.Now()
+	if at, waiting := payment.RefundCloseAt(attempt); waiting && !now.Before(at) {
+		return c.close(ctx, b, attempt, payment.RefundClose)
+	}
 	ask, giveUp := payment.Asks(attempt, now)
 	if giveUp {
-		return c.close(ctx, b, attempt)
+		return c.close(ctx, b, attempt, payment.FromClose)
 	}
 	if !ask {
 		return outbox.Outcome{Verdict: outbox.Done}
 	}
-	if err := c.query(ctx, b, attempt); err != nil {
+	answered, err := c.query(ctx, b, attempt)
+	if err != nil {
 		return outbox.Outcome{Verdict: outbox.Retry, Class: "store", Detail: err.Error()}
 	}
-	_, err := b.store.ChangeAttempt(ctx, attempt.ID, func(a payment.Attempt) (payment.Attempt, bool) {
-		return payment.Asked(a), true
+	_, err = b.store.ChangeAttempt(ctx, attempt.ID, func(a payment.Attempt) (payment.Attempt, bool) {
+		if !answered {
+			return payment.Unanswered(a, now), true
+		}
+		return payment.Asked(a, now), true
 	}, nextCheck(now))
 	if err != nil {
 		return outbox.Outcome{Verdict: outbox.Retry, Class: "store", Detail: err.Error()}
@@ -212,22 +230,29 @@ func (c queryCarrier) Carry(ctx context.Context, id ids.TenantID, row outbox.Row
 	return outbox.Outcome{Verdict: outbox.Done}
 }
 
-// query reports what the provider says of a prompt. A business that takes no
-// payments any more has nobody to ask; its attempts end by their time.
-func (c queryCarrier) query(ctx context.Context, b *business, a payment.Attempt) error {
-	if b.gateway == nil {
-		return nil
+// query reports what the provider says of a prompt, and whether it said
+// anything. A business that takes no payments any more has nobody to ask; its
+// attempts end by their time.
+func (c queryCarrier) query(ctx context.Context, b *business, a payment.Attempt) (answered bool, err error) {
+	gateway := b.rails[a.Provider]
+	if gateway == nil {
+		return true, nil
 	}
-	said, err := b.gateway.Query(ctx, a.CheckoutID)
+	said, err := gateway.Query(ctx, a.CheckoutID)
+	if err == nil && a.Provider.Linked() && said.MerchantID != a.Reference {
+		c.s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "payment.query_foreign", slog.String("tenant_id", string(b.tenant.ID)),
+			slog.String("attempt_id", a.ID)) // the answer is about somebody else's order
+		return true, nil
+	}
 	if err != nil || said.Kind == payment.Pending {
-		return nil //nolint:nilerr // it is asked again, or given up in time.
+		return err == nil, nil //nolint:nilerr // it is asked again, or given up in time.
 	}
-	return c.s.report(ctx, b, a, payment.Report{Source: payment.FromQuery, Outcome: said})
+	return true, c.s.report(ctx, b, a, payment.Report{Source: payment.FromQuery, Outcome: said})
 }
 
-// close gives an attempt up whose time is over; its thread is told.
-func (c queryCarrier) close(ctx context.Context, b *business, a payment.Attempt) outbox.Outcome {
-	if err := c.s.report(ctx, b, a, payment.Report{Source: payment.FromClose}); err != nil {
+// close gives an attempt or its refund up whose time is over; its thread is told.
+func (c queryCarrier) close(ctx context.Context, b *business, a payment.Attempt, from payment.Source) outbox.Outcome {
+	if err := c.s.report(ctx, b, a, payment.Report{Source: from}); err != nil {
 		return outbox.Outcome{Verdict: outbox.Retry, Class: "store", Detail: err.Error()}
 	}
 	return outbox.Outcome{Verdict: outbox.Done}

@@ -153,9 +153,13 @@ func (s *Server) Daraja(ctx context.Context, token string, body []byte) error {
 	if b == nil {
 		return fault.E(fault.NotFound, "No such payment.")
 	}
+	secret, late := strings.CutSuffix(secret, refundTimeout)
 	attempt, err := b.store.AttemptByToken(ctx, hashToken(secret))
-	if err != nil {
-		return err
+	if fault.CodeOf(err) == fault.NotFound {
+		return s.refunded(ctx, b, secret, late, body)
+	}
+	if err != nil || late {
+		return errors.Join(err, lateAttempt(late))
 	}
 	now := s.cfg.Clock.Now()
 	outcome, err := mpesa.ParseCallback(body)
@@ -171,6 +175,14 @@ func (s *Server) Daraja(ctx context.Context, token string, body []byte) error {
 		slog.String("attempt_id", attempt.ID), slog.String("outcome", string(outcome.Kind)), slog.Bool("repeated", !fresh))
 	s.turns.Wake(b.tenant.ID, now)
 	return nil
+}
+
+// lateAttempt refuses the word that belongs to refunds at a prompt's address.
+func lateAttempt(late bool) error {
+	if !late {
+		return nil
+	}
+	return fault.E(fault.NotFound, "No such payment.")
 }
 
 func hashToken(secret string) string {

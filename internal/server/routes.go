@@ -14,6 +14,7 @@ type routes struct {
 	meta      map[string]map[string]*business // by app secret, then by number
 	dialog360 map[[sha256.Size]byte][]dialog  // by the webhook secret's hash: looking one up tells nothing of it by time
 	payments  map[string]*business            // by the tenant's part of callback addresses
+	slugs     map[string]*business            // by the tenant's part of references
 	phones    map[string]dialled              // by the number people call
 }
 
@@ -30,9 +31,9 @@ type dialog struct {
 }
 
 func newRoutes(businesses map[ids.TenantID]*business, secrets config.Secrets) *routes {
-	r := &routes{meta: map[string]map[string]*business{}, dialog360: map[[sha256.Size]byte][]dialog{}, payments: map[string]*business{}, phones: map[string]dialled{}}
+	r := &routes{meta: map[string]map[string]*business{}, dialog360: map[[sha256.Size]byte][]dialog{}, payments: map[string]*business{}, phones: map[string]dialled{}, slugs: map[string]*business{}}
 	for _, b := range businesses {
-		r.payments[b.route] = b
+		r.payments[b.route], r.slugs[b.tenant.Slug] = b, b
 		for _, n := range b.tenant.Numbers {
 			r.add(b, n, secrets)
 			r.phones[n.Display] = dialled{b, n.ID}

@@ -230,6 +230,7 @@ func (s *Server) carriers() map[string]outbox.Carrier {
 
 		handoff.EffectBrief:     handoffCarrier{s},
 		handoff.EffectTranslate: handoffCarrier{s},
+		payment.EffectRefund:    refundCarrier{s},
 	}
 }
 

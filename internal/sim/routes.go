@@ -17,12 +17,14 @@ import (
 //	/daraja/mpesa/stkpushquery/v1/query                                           Daraja
 //	/slack/api/chat.postMessage, .../chat.update, .../chat.postEphemeral,
 //	.../auth.test                                                                 Slack
+//	/pesapal/api/..., /pesapal/pesapaliframe/PesapalIframe3/Index/                PesaPal and its page
 func (s *Sim) routes(life context.Context) http.Handler {
 	mux := http.NewServeMux()
 	s.whatsapp.Routes(mux)
 	s.daraja.Routes(mux)
 	s.slack.Routes(mux)
 	s.voice.Routes(mux)
+	s.pesapal.Routes(mux)
 	mux.HandleFunc("GET /sim/tenants", face.Handle(s.faceTenants))
 	mux.HandleFunc("GET /sim/clock", face.Handle(s.faceClock))
 	mux.HandleFunc("POST /sim/clock/advance", face.Handle(s.faceAdvance))

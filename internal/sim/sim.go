@@ -1,5 +1,5 @@
 // Package sim is the outside world of a Ratiba installation, simulated: the
-// WhatsApp Business Platform with its phones, Safaricom's Daraja, a workspace on
+// WhatsApp Business Platform with its phones, Safaricom's Daraja, PesaPal, a workspace on
 // Slack, and the JSON face by which people, pages and tests act on them.
 //
 // The product reaches it over real HTTP in the providers' own formats and
@@ -25,6 +25,7 @@ import (
 	"github.com/ratiba/ratiba/internal/sim/courier"
 	"github.com/ratiba/ratiba/internal/sim/daraja"
 	"github.com/ratiba/ratiba/internal/sim/journal"
+	"github.com/ratiba/ratiba/internal/sim/pesapal"
 	"github.com/ratiba/ratiba/internal/sim/slack"
 	"github.com/ratiba/ratiba/internal/sim/voice"
 	"github.com/ratiba/ratiba/internal/sim/whatsapp"
@@ -44,6 +45,8 @@ type (
 	Shortcode = daraja.Shortcode
 	// SlackApp is the bot's app on Slack.
 	SlackApp = slack.App
+	// Merchant is a business that takes payments by PesaPal.
+	Merchant = pesapal.Merchant
 )
 
 // The providers of a Number.
@@ -78,6 +81,7 @@ type Config struct {
 	Tenants         []Tenant
 	MpesaShortcodes []Shortcode
 	Slack           SlackApp // refuses every token while it has none
+	Merchants       []Merchant
 
 	// Advance moves the product's clock; nil refuses POST /sim/clock/advance.
 	Advance func(ctx context.Context, by time.Duration) error
@@ -114,6 +118,7 @@ type Sim struct {
 	daraja   *daraja.Simulator
 	slack    *slack.Simulator
 	voice    *voice.Gateway
+	pesapal  *pesapal.Simulator
 	handler  http.Handler
 	end      context.CancelFunc // of long polls and streams
 
@@ -134,7 +139,7 @@ func New(cfg Config) (*Sim, error) {
 		courier: courier.New(courier.Config{Client: cfg.HTTPClient, Backoff: cfg.Backoff, Logger: cfg.Logger}),
 		journal: journal.New(cfg.Clock, cfg.JournalEntries),
 	}
-	var waErr, mpesaErr, slackErr error
+	var waErr, mpesaErr, cardErr, slackErr error
 	s.whatsapp, waErr = whatsapp.New(whatsapp.Config{
 		Clock: cfg.Clock, Real: cfg.Real, Courier: s.courier, Journal: s.journal,
 		Numbers: cfg.Numbers, Templates: cfg.Templates, WindowMode: cfg.WindowMode, StatusDelay: cfg.StatusDelay,
@@ -145,7 +150,8 @@ func New(cfg Config) (*Sim, error) {
 		Shortcodes: cfg.MpesaShortcodes, PromptLife: cfg.PromptLife, RepeatCallbacks: cfg.RepeatCallbacks,
 	})
 	s.slack, slackErr = slack.New(slack.Config{Clock: cfg.Real, Courier: s.courier, Journal: s.journal, App: cfg.Slack, Backoff: cfg.Backoff})
-	if err := errors.Join(waErr, mpesaErr, slackErr); err != nil {
+	s.pesapal, cardErr = pesapal.New(pesapal.Config{Clock: cfg.Clock, Courier: s.courier, Journal: s.journal, Merchants: cfg.Merchants})
+	if err := errors.Join(waErr, mpesaErr, cardErr, slackErr); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
 	cfg.Voice.Client = cfg.HTTPClient
@@ -210,6 +216,9 @@ func (s *Sim) SetTemplates(templates []Template) { s.whatsapp.SetTemplates(templ
 
 // SetMpesaShortcodes replaces the M-Pesa shortcodes.
 func (s *Sim) SetMpesaShortcodes(codes []Shortcode) error { return s.daraja.SetShortcodes(codes) }
+
+// SetMerchants replaces PesaPal's merchants.
+func (s *Sim) SetMerchants(all []Merchant) error { return s.pesapal.SetMerchants(all) }
 
 // Journal returns the entries numbered above after, for tests in the same
 // process; GET /sim/journal serves the same.

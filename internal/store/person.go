@@ -53,7 +53,7 @@ func kept() []db.Selection {
 		{Table: "broadcast_recipients", Where: "contact_id = $1", Columns: []string{"broadcast_id", "outbox_id"}},
 		{Table: "payment_attempts", Where: "contact_id = $1", Columns: []string{
 			"id", "subject", "provider", "reference", "account", "amount", "currency", "phone", "status", "outcome", "receipt", "surplus",
-			"created_at", "sent_at", "settled_at",
+			"created_at", "sent_at", "settled_at", "refund",
 		}},
 		{Table: "escalations", Where: "contact_id = $1 OR thread_id IN " + theirThreads, Columns: []string{
 			"id", "role", "cause", "asked", "state", "decision", "decided_by", "decided_at", "created_at",

@@ -67,7 +67,13 @@ type definition struct {
 		PasskeyEnv        string `yaml:"passkey_env"`
 		ConsumerKeyEnv    string `yaml:"consumer_key_env"`
 		ConsumerSecretEnv string `yaml:"consumer_secret_env"`
+		Initiator         string `yaml:"initiator"`
+		CredentialEnv     string `yaml:"security_credential_env"`
 	} `yaml:"mpesa"`
+	Pesapal *struct {
+		ConsumerKeyEnv    string `yaml:"consumer_key_env"`
+		ConsumerSecretEnv string `yaml:"consumer_secret_env"`
+	} `yaml:"pesapal"`
 	Booking map[string]any `yaml:"booking"`
 }
 
@@ -109,6 +115,7 @@ func Parse(raw []byte) (Tenant, error) {
 	c.numbers(d, &t)
 	c.admins(d, &t)
 	c.mpesa(d, &t)
+	c.pesapal(d, &t)
 	c.costs(d, &t)
 	c.thresholds(d, &t)
 	c.handoffClock(d, &t)
@@ -210,10 +217,28 @@ func (c *checker) mpesa(d definition, t *Tenant) {
 	} {
 		c.want(envForm.MatchString(secret.env), "mpesa."+secret.key, "the name of an environment variable")
 	}
+	c.want((m.Initiator == "") == (m.CredentialEnv == "") && (m.CredentialEnv == "" || envForm.MatchString(m.CredentialEnv)),
+		"mpesa.security_credential_env", "the name of an environment variable, together with mpesa.initiator or not at all")
 	t.Mpesa = &Mpesa{
+		Initiator: m.Initiator, CredentialEnv: m.CredentialEnv,
 		Shortcode: m.Shortcode, Till: m.Till, Type: m.Type, PasskeyEnv: m.PasskeyEnv,
 		ConsumerKeyEnv: m.ConsumerKeyEnv, ConsumerSecretEnv: m.ConsumerSecretEnv,
 	}
+}
+
+// maxPesapalSlug leaves room for a reference that names the business in the 50
+// characters that PesaPal takes.
+const maxPesapalSlug = 19
+
+func (c *checker) pesapal(d definition, t *Tenant) {
+	p := d.Pesapal
+	if p == nil {
+		return
+	}
+	c.want(envForm.MatchString(p.ConsumerKeyEnv), "pesapal.consumer_key_env", "the name of an environment variable")
+	c.want(envForm.MatchString(p.ConsumerSecretEnv), "pesapal.consumer_secret_env", "the name of an environment variable")
+	c.want(len(t.Slug) <= maxPesapalSlug, "slug", fmt.Sprintf("at most %d characters where there is a pesapal section", maxPesapalSlug))
+	t.Pesapal = &Pesapal{ConsumerKeyEnv: p.ConsumerKeyEnv, ConsumerSecretEnv: p.ConsumerSecretEnv}
 }
 
 func (c *checker) costs(d definition, t *Tenant) {

@@ -58,6 +58,17 @@ type Mpesa struct {
 	PasskeyEnv        string `json:"passkey_env"`
 	ConsumerKeyEnv    string `json:"consumer_key_env"`
 	ConsumerSecretEnv string `json:"consumer_secret_env"`
+	// Initiator and the credential that Safaricom's portal made of its password
+	// are what gives payments back; without them people do.
+	Initiator     string `json:"initiator,omitempty"`
+	CredentialEnv string `json:"security_credential_env,omitempty"`
+}
+
+// Pesapal is the business's PesaPal account. Secrets are names of environment
+// variables.
+type Pesapal struct {
+	ConsumerKeyEnv    string `json:"consumer_key_env"`
+	ConsumerSecretEnv string `json:"consumer_secret_env"`
 }
 
 // Tenant is one business.
@@ -75,8 +86,9 @@ type Tenant struct {
 	HouseRules string       `json:"house_rules"`
 	Numbers    []Number     `json:"numbers"`
 	Admins     []Admin      `json:"admins"`
-	Mpesa      *Mpesa       `json:"mpesa,omitempty"`
 	Slack      string       `json:"slack_channel,omitempty"` // where people decide for models: #name or an id; the installation's when empty
+	Mpesa      *Mpesa       `json:"mpesa,omitempty"`         // nil: no prompts on phones
+	Pesapal    *Pesapal     `json:"pesapal,omitempty"`       // nil: no links to pay by card
 	Thresholds Thresholds   `json:"thresholds"`
 	// How long a customer waits for a person until they are told that one is
 	// called, until admins are reminded, and until another admin is asked by name.

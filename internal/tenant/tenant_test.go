@@ -120,6 +120,8 @@ func TestParseNamesEveryFault(t *testing.T) {
 		{"a shortcode with letters", "174379", "17A", "mpesa.shortcode: want"},
 		{"an unknown M-Pesa type", "mpesa: {", "mpesa: {type: pochi, ", "mpesa.type: want"},
 		{"a passkey in place of its variable", "passkey_env: PASSKEY", "passkey_env: bfb279", "mpesa.passkey_env: want"},
+		{"a PesaPal secret in place of its variable", "mpesa:", "pesapal: {consumer_key_env: KEY, consumer_secret_env: s3cret}\nmpesa:", "pesapal.consumer_secret_env: want"},
+		{"a slug too long for PesaPal's references", "slug: glow", "slug: glowglowglowglowglow\npesapal: {consumer_key_env: KEY, consumer_secret_env: SECRET}", "slug: want at most 19"},
 		{"no consumer key", "consumer_key_env: KEY, ", "", "mpesa.consumer_key_env: want"},
 		{"a ceiling that is no number", "currency: KES", "currency: KES\ncost_ceiling_soft_usd: cheap", "cost_ceiling_soft_usd: want"},
 		{"a ceiling below nothing", "currency: KES", "currency: KES\ncost_ceiling_soft_usd: '-0.01'", "cost_ceiling_soft_usd: want"},

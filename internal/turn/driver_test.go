@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ratiba/ratiba/internal/db"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/ids"
@@ -285,6 +286,22 @@ func TestAPaymentIsSettledOnTheRowAsItIs(t *testing.T) {
 	w.run()
 	w.want("mismatched", "SELECT status FROM payment_attempts")
 	w.hears(amina, "does not fit")
+	w.replays()
+}
+
+// Somebody claims news of a payment while it is being settled: the provider is
+// still asked.
+func TestAClaimDuringASettlementIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.say(amina, "owe B1")
+	a := w.attempt("A1", amina, "B1")
+	w.send()
+	w.paid(a, "R1")
+	w.b.Store = &racing{Store: w.Turns, once: func() { w.exec("UPDATE payment_attempts SET ask_at = $1", db.At(noon.Add(time.Hour))) }}
+	w.run()
+	w.want("succeeded", "SELECT status FROM payment_attempts")
+	w.want("1", "SELECT COUNT(*) FROM timers WHERE name = 'payment_check:A1'")
 	w.replays()
 }
 

@@ -49,8 +49,14 @@ func (r *run) settle() error {
 
 // on is what the report makes of an attempt.
 func (s *settling) on(a payment.Attempt, now time.Time) (payment.Attempt, payment.Settled, bool) {
-	if s.report.Source == payment.FromClose {
+	switch s.report.Source {
+	case payment.FromClose:
 		return payment.Close(a, now)
+	case payment.FromRefund:
+		return payment.SettleRefund(a, s.report.Outcome, now)
+	case payment.RefundClose:
+		return payment.CloseRefund(a, now)
+	case payment.FromCallback, payment.FromQuery, payment.FromPrompt:
 	}
 	return payment.Settle(a, s.report.Outcome, s.report.Source, now)
 }
@@ -77,6 +83,11 @@ func (r *run) settleInside(ctx context.Context, tx db.Tx) error {
 	if fault.CodeOf(err) == fault.Conflict {
 		return errReceiptTaken
 	}
+	// By the row as it is now: somebody may have claimed meanwhile that there is
+	// news, and the provider is to be asked for it.
+	r.commit.Timers = append(r.commit.Timers, TimerRow{
+		Mailbox: r.claim.Key, Name: PaymentCheck + a.ID, At: payment.NextCheck(after, r.now), Data: payment.Check(after),
+	})
 	return err
 }
 
@@ -90,13 +101,13 @@ func (r *run) paymentTurn(ctx context.Context) error {
 	told := s.told
 	told.Mismatch = told.Mismatch || s.taken
 	raw := encode(told)
-	r.dropCheck(s.attempt)
 	r.after(func() {
 		r.log(ctx, slogInfo, "payment.settled", attr("attempt_id", s.attempt.ID), attr("outcome", string(told.Kind)),
 			attr("source", string(s.report.Source)))
 	})
 	if r.snap.Thread != nil && r.before.Driver != thread.AgentDriving {
-		return r.paymentUnderHuman(ctx, told, raw)
+		told.Human = true
+		return r.paymentUnderHuman(ctx, told, encode(told))
 	}
 	return r.stepPayment(ctx, raw)
 }
@@ -104,6 +115,9 @@ func (r *run) paymentTurn(ctx context.Context) error {
 // paymentUnderHuman keeps the thread where it is and tells the humans.
 func (r *run) paymentUnderHuman(ctx context.Context, told payment.Settled, raw json.RawMessage) error {
 	r.th.Handoff.Missed = append(r.th.Handoff.Missed, raw)
+	if told.Kind == payment.Offered {
+		return nil // no money came: the customer gets the link once the agent is back
+	}
 	for _, to := range r.engagedWith() {
 		if err := r.sayTo(ctx, to, outbox.Payment, graph.Say{Text: "platform_payment_in_handoff", Facts: map[string]any{
 			"code": r.th.Handoff.Code, "outcome": string(told.Kind), "mismatch": told.Mismatch, "receipt": told.Receipt, "amount": told.Amount,
@@ -187,11 +201,6 @@ func (r *run) paymentCheck() {
 		Key: "query:" + id + ":" + string(r.turnID), ContactID: r.snap.Contact.ID,
 		Payload: encode(payment.EffectPayload{AttemptID: id}),
 	})
-}
-
-// dropCheck removes the timer of an attempt that needs no more asking.
-func (r *run) dropCheck(a payment.Attempt) {
-	r.timers = append(r.timers, TimerRow{Mailbox: r.claim.Key, Name: PaymentCheck + a.ID})
 }
 
 // timerTurn steps the graph with one of its own timers.

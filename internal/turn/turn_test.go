@@ -301,7 +301,7 @@ func TestTheTimeToLiveStopsUnderAHumanAndAnOpenPayment(t *testing.T) {
 				t.Error("the thread is still open")
 			}
 			w.want("1", "SELECT COUNT(*) FROM tool_calls WHERE tool = 'release'")
-			w.want("0", "SELECT COUNT(*) FROM timers")
+			w.want("0", "SELECT COUNT(*) FROM timers WHERE mailbox_key LIKE 'contact:%'")
 			w.replays()
 		})
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/ratiba/ratiba/internal/handoff"
 	"github.com/ratiba/ratiba/internal/message"
 	"github.com/ratiba/ratiba/internal/money"
+	"github.com/ratiba/ratiba/internal/payment"
 	"github.com/ratiba/ratiba/internal/tenant"
 	"github.com/ratiba/ratiba/internal/understand"
 	"github.com/ratiba/ratiba/internal/understand/when"
@@ -53,7 +54,7 @@ func New(s tools.Stores) (app.App, error) {
 		Section: section, Expect: expect(texts), Owns: owns, Close: release,
 		Collected: collected, Fill: fill, AtStake: atStake,
 		Jobs: []app.Job{waitlist(), review(), busy()}, Operations: operations(), Feed: feed, Migrations: bookingsql.Migrations(), Merge: bookingsql.Merge, Apply: apply, Check: check,
-		Person: bookingsql.Person(), Erase: bookingsql.Erase,
+		Person: bookingsql.Person(), Erase: bookingsql.Erase, Paid: bookingsql.Entries,
 	}, nil
 }
 
@@ -63,7 +64,20 @@ func section(t *tenant.Tenant) (app.Section, error) {
 	if err != nil {
 		return app.Section{}, err
 	}
+	s.Rails = rails(t)
 	return app.Section{Nouns: nouns(s), Settings: s.In(t.Currency)}, nil
+}
+
+// rails are the ways in which a business takes payments.
+func rails(t *tenant.Tenant) []string {
+	var out []string
+	if t.Mpesa != nil {
+		out = append(out, string(payment.Mpesa))
+	}
+	if t.Pesapal != nil {
+		out = append(out, string(payment.Pesapal))
+	}
+	return out
 }
 
 // nouns are the services and people of a business, by every name they go by.
@@ -208,8 +222,8 @@ func check(t *tenant.Tenant) error {
 	}
 	var errs []error
 	for _, sv := range s.Services {
-		if !sv.Deposit.IsZero() && t.Mpesa == nil {
-			errs = append(errs, fmt.Errorf("booking: %s asks for a deposit, but the business has no mpesa section to take it with", sv.ID))
+		if !sv.Deposit.IsZero() && len(rails(t)) == 0 {
+			errs = append(errs, fmt.Errorf("booking: %s asks for a deposit, but the business has no mpesa or pesapal section to take it with", sv.ID))
 		}
 	}
 	return errors.Join(errs...)

@@ -54,6 +54,7 @@ type wireAnswer struct {
 	ResponseDescription str `json:"ResponseDescription"`
 	ResultCode          str `json:"ResultCode"`
 	ResultDesc          str `json:"ResultDesc"`
+	ConversationID      str `json:"ConversationID"`
 	ErrorCode           str `json:"errorCode"`
 	ErrorMessage        str `json:"errorMessage"`
 }

@@ -64,9 +64,13 @@ type Config struct {
 	Passkey        string // required, a secret
 	ConsumerKey    string // required
 	ConsumerSecret string // required, a secret
-	HTTPClient     *http.Client
-	Clock          clock.Clock   // stamps the password and ends tokens; the machine's when nil
-	Timeout        time.Duration // for one request, real time; 20 s
+	// Initiator and SecurityCredential, a secret, give payments back; without them
+	// none is.
+	Initiator          string
+	SecurityCredential string
+	HTTPClient         *http.Client
+	Clock              clock.Clock   // stamps the password and ends tokens; the machine's when nil
+	Timeout            time.Duration // for one request, real time; 20 s
 }
 
 // Client implements payment.Gateway. It is safe for concurrent use.

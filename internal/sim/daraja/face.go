@@ -43,6 +43,9 @@ type program struct {
 	Query        string  `json:"query"`
 	Refuse       string  `json:"refuse"` // an error code to answer the push with, such as 500.003.02
 	Times        int     `json:"times"`
+	Reversal     string  `json:"reversal"` // of the payment: failed, none, timeout, lose or refuse
+	// ReversalDelayMS is how late a reversal's result comes.
+	ReversalDelayMS int `json:"reversal_delay_ms"`
 }
 
 // then is a second, later outcome: a success after a timeout, for instance.
@@ -99,6 +102,10 @@ func (p *program) check() error {
 		return fault.E(fault.Invalid, `"when" needs an "outcome" that is told.`)
 	case p.Query != "" && p.Query != queryProcessing && p.Query != queryFailed:
 		return fault.E(fault.Invalid, `"query" must be processing or failed.`)
+	case !slices.Contains([]string{"", reversalFailed, reversalNone, reversalTimeout, reversalLose, reversalRefuse}, p.Reversal):
+		return fault.E(fault.Invalid, `"reversal" must be failed, none, timeout, lose or refuse.`)
+	case p.ReversalDelayMS < 0 || p.ReversalDelayMS > maxDelayMS:
+		return fault.E(fault.Invalid, fmt.Sprintf(`"reversal_delay_ms" must be from 0 to %d.`, maxDelayMS))
 	case p.Times < 1 || p.Times > maxTimes:
 		return fault.E(fault.Invalid, fmt.Sprintf(`"times" must be from 1 to %d.`, maxTimes))
 	}

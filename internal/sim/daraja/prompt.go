@@ -77,7 +77,8 @@ type prompt struct {
 	program  *program // never nil
 	outcome  outcome  // once ended
 	endedAt  time.Time
-	silent   bool // outcome none: ends with its life and without a callback
+	silent   bool  // outcome none: ends with its life and without a callback
+	Reversed int64 `json:"reversed,omitempty"` // shillings that went back
 }
 
 // end closes the prompt with an outcome, unless it has ended before. Callers

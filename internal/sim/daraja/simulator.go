@@ -31,7 +31,10 @@ type Shortcode struct {
 	Passkey        string
 	ConsumerKey    string
 	ConsumerSecret string
-	Name           string // who the prompt says the money goes to; "the business" when empty
+	Initiator      string // who may reverse payments; nobody when empty
+	// SecurityCredential is the initiator's password, encrypted.
+	SecurityCredential string
+	Name               string // who the prompt says the money goes to; "the business" when empty
 }
 
 // Config is what a Simulator is made of. Zero values mean the defaults named.
@@ -130,6 +133,7 @@ func (s *Simulator) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /daraja/oauth/v1/generate", s.generateToken)
 	mux.HandleFunc("POST /daraja/mpesa/stkpush/v1/processrequest", s.push)
 	mux.HandleFunc("POST /daraja/mpesa/stkpushquery/v1/query", s.query)
+	mux.HandleFunc("POST /daraja/mpesa/reversal/v1/request", s.reverse)
 
 	mux.HandleFunc("POST /sim/daraja/next", face.Handle(s.faceNext))
 	mux.HandleFunc("POST /sim/daraja/pin", face.Handle(s.facePIN))

@@ -24,22 +24,30 @@ type Kind string
 
 // What is recorded.
 const (
-	SendAccepted  Kind = "send.accepted"    // the provider took a message: ID, Opaque
-	SendRefused   Kind = "send.refused"     // the provider refused one at once: Code
-	SendFailed    Kind = "send.failed"      // taken, then reported as failed: Code
-	MarkedRead    Kind = "send.marked_read" // the product marked ID as read
-	StatusPosted  Kind = "status.posted"    // a status webhook for ID; HTTPStatus is the product's answer
-	InboundPosted Kind = "inbound.posted"   // an inbound webhook for ID
-	PushAccepted  Kind = "push.accepted"    // Daraja took a prompt request
-	PushRefused   Kind = "push.refused"     // Daraja refused one: Code
-	PromptEnded   Kind = "prompt.ended"     // the payer, the program or the clock decided: Code, Receipt
-	CallbackPost  Kind = "callback.posted"  // a callback for ID; HTTPStatus is the product's answer
-	Queried       Kind = "query.answered"   // a status query for ID: Code
-	CardPosted    Kind = "slack.posted"     // Slack took a message: ID is its ts, Number the channel
-	CardUpdated   Kind = "slack.updated"    // Slack changed message ID
-	Whispered     Kind = "slack.whispered"  // Slack showed Text to the person Phone alone
-	CardRefused   Kind = "slack.refused"    // Slack refused a call: Code
-	TapPosted     Kind = "slack.tapped"     // an interaction on message ID; HTTPStatus is the product's answer
+	SendAccepted    Kind = "send.accepted"     // the provider took a message: ID, Opaque
+	SendRefused     Kind = "send.refused"      // the provider refused one at once: Code
+	SendFailed      Kind = "send.failed"       // taken, then reported as failed: Code
+	MarkedRead      Kind = "send.marked_read"  // the product marked ID as read
+	StatusPosted    Kind = "status.posted"     // a status webhook for ID; HTTPStatus is the product's answer
+	InboundPosted   Kind = "inbound.posted"    // an inbound webhook for ID
+	PushAccepted    Kind = "push.accepted"     // Daraja took a prompt request
+	PushRefused     Kind = "push.refused"      // Daraja refused one: Code
+	PromptEnded     Kind = "prompt.ended"      // the payer, the program or the clock decided: Code, Receipt
+	CallbackPost    Kind = "callback.posted"   // a callback for ID; HTTPStatus is the product's answer
+	Queried         Kind = "query.answered"    // a status query for ID: Code
+	CardPosted      Kind = "slack.posted"      // Slack took a message: ID is its ts, Number the channel
+	CardUpdated     Kind = "slack.updated"     // Slack changed message ID
+	Whispered       Kind = "slack.whispered"   // Slack showed Text to the person Phone alone
+	CardRefused     Kind = "slack.refused"     // Slack refused a call: Code
+	TapPosted       Kind = "slack.tapped"      // an interaction on message ID; HTTPStatus is the product's answer
+	OrderAccepted   Kind = "order.accepted"    // PesaPal took an order
+	OrderRefused    Kind = "order.refused"     // PesaPal refused one: Code
+	OrderEnded      Kind = "order.ended"       // the payer, the program or the provider decided: Status, Receipt
+	NotifyPosted    Kind = "notify.posted"     // a notification about ID; HTTPStatus is the product's answer
+	ReversalAsked   Kind = "reversal.accepted" // Daraja was asked to reverse Receipt
+	ReversalTold    Kind = "reversal.posted"   // its result: Code
+	ReversalRefused Kind = "reversal.refused"  // Daraja refused to: Code
+	RefundAsked     Kind = "refund.asked"      // PesaPal was asked to give Receipt back: Code
 )
 
 // Silent is the Type of a prompt that ends without a callback.

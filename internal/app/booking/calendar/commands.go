@@ -19,6 +19,8 @@ const (
 	CompleteBooking   = "complete_booking"
 	RecordFeedback    = "record_feedback"
 	PushPayment       = "initiate_stk_push"
+	SendPaymentLink   = "send_payment_link"
+	RefundPayment     = "refund_payment"
 )
 
 // Conflict codes that tools answer.
@@ -41,6 +43,7 @@ const (
 	WrongState    = "wrong_state"     // cancelled, completed, ...
 	Changed       = "changed"         // the booking moved since it was shown
 	PromptLive    = "prompt_live"     // a payment prompt is still on the phone
+	CannotRefund  = "cannot_refund"   // a person must give it back
 	PromptTooSoon = "prompt_too_soon" // less than two minutes since the last prompt
 )
 
@@ -213,7 +216,8 @@ type MarkNoShowArgs struct {
 	Undo      bool   `json:"undo,omitempty"`
 }
 
-// PushPaymentArgs asks the payer's phone for the deposit. The booking becomes
+// PushPaymentArgs asks for the deposit: the payer's phone with PushPayment, by a
+// link to a page with SendPaymentLink. The booking becomes
 // pending_payment and its hold lasts at least until HoldUntil. Conflicts:
 // PromptLive, PromptTooSoon (data: PromptWait), HoldExpired.
 type PushPaymentArgs struct {
@@ -222,6 +226,15 @@ type PushPaymentArgs struct {
 	Amount    money.Amount `json:"amount"`
 	Phone     string       `json:"phone"`
 	HoldUntil time.Time    `json:"hold_until"`
+}
+
+// RefundPaymentArgs gives a payment back: the one with the receipt, or where that
+// is empty the one that confirmed the booking. Conflict: CannotRefund.
+type RefundPaymentArgs struct {
+	BookingID string       `json:"booking_id"`
+	Receipt   string       `json:"receipt"`
+	Amount    money.Amount `json:"amount"`
+	Reason    string       `json:"reason"`
 }
 
 // PromptWait says when another prompt may be sent.

@@ -54,6 +54,8 @@ func Advice(code string) (sentence, next string) {
 		return "The booking can no longer be changed that way.", again
 	case Changed:
 		return "The booking has changed since it was shown.", again
+	case CannotRefund:
+		return "This payment cannot be returned automatically.", "have a person return it"
 	case PromptLive:
 		return "A payment request is already on the phone.", "wait for it to be answered"
 	case PromptTooSoon:

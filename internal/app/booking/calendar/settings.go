@@ -60,6 +60,7 @@ type Settings struct {
 	Parking   Text
 	Payment   Text // how one pays here, for people who ask
 	FAQs      []FAQ
+	Rails     []string // how the business takes payments; not of this section, but of its definition
 }
 
 // Closure is a time the whole business is closed.

@@ -265,7 +265,7 @@ func TestEveryCodeHasAdvice(t *testing.T) {
 	fallback, _ := calendar.Advice("no such code")
 	for _, code := range []string{
 		calendar.SlotTaken, calendar.OutsideHours, calendar.TooSoon, calendar.TooFar, calendar.Closed, calendar.NotEligible,
-		calendar.OffGrid, calendar.OwnOverlap, calendar.HoldLimit, calendar.HoldExpired, calendar.DepositDue, calendar.PolicyCutoff,
+		calendar.OffGrid, calendar.OwnOverlap, calendar.HoldLimit, calendar.HoldExpired, calendar.DepositDue, calendar.CannotRefund, calendar.PolicyCutoff,
 		calendar.NoSuchBooking, calendar.WrongState, calendar.Changed, calendar.PromptLive, calendar.PromptTooSoon,
 	} {
 		if sentence, next := calendar.Advice(code); sentence == fallback || next == "" {

@@ -304,9 +304,16 @@ func (s State) dropSummary(i in, b business, k calendar.Booking) out {
 	if s.Pay != nil {
 		key = "drop.summary_paying"
 	}
+	calls := []graph.Call{s.Ask.call()}
+	back := refundable(k, i.Now)
+	if back.Minor > 0 && s.Pay == nil {
+		s.Ask.Refund = &calendar.RefundPaymentArgs{BookingID: k.ID, Amount: back, Reason: "cancelled"}
+		calls = append(calls, graph.Call{Tool: calendar.RefundPayment, Args: *s.Ask.Refund})
+	}
 	f := b.bookingFacts(k)
+	f["Paid"] = back
 	q := say(i, key, f, button(tapYes, "button.cancel_it"), button(tapKeep, "button.keep"))
-	q.Confirm = &graph.Confirm{Calls: []graph.Call{s.Ask.call()}, Yes: tapYes, Shown: f}
+	q.Confirm = &graph.Confirm{Calls: calls, Yes: tapYes, Shown: f}
 	if s.Misses > 1 {
 		q.Choices = append(q.Choices, button(tapHuman, "button.human"))
 	}
@@ -348,16 +355,29 @@ func dropped(i in) out {
 	if s.Booking == nil {
 		return rest(i, s.settle(), Closed)
 	}
+	back := refundable(*s.Booking, i.Now)
+	f := b.bookingFacts(*s.Booking)
+	f["Paid"] = back
+	if s.Ask != nil && s.Ask.Refund != nil && i.Conflict == nil {
+		call := graph.Call{Tool: calendar.RefundPayment, Args: *s.Ask.Refund}
+		ask := *s.Ask
+		ask.Refund = nil
+		s.Ask = &ask
+		s.Returning = true
+		return out{State: s, Write: &graph.Write{Call: call, Success: Dropped, Conflict: Dropped}}
+	}
+	if s.Returning && i.Conflict == nil {
+		return rest(i, s.settle(), Closed, say(i, "dropped.returning", f), toAdmins(i, "admin.dropped_returning", f))
+	}
 	key := "dropped"
-	if s.Booking.Paid.Minor > 0 {
+	if back.Minor > 0 {
 		key = "dropped.paid"
 	}
-	f := b.bookingFacts(*s.Booking)
 	o := rest(i, s.settle(), Closed, say(i, key, f), toAdmins(i, "admin.dropped", f))
-	if s.Booking.Paid.Minor > 0 {
+	if back.Minor > 0 {
 		o.Tasks = []graph.Task{{
 			Kind: "refund", Key: "cancelled:" + s.Booking.ID, Due: i.Now.Add(refundWithin),
-			Detail: s.Booking.Paid.String() + ", cancelled booking " + s.Booking.Code,
+			Detail: back.String() + ", cancelled booking " + s.Booking.Code,
 		}}
 	}
 	return o

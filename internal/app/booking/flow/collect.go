@@ -231,7 +231,7 @@ func next(i in, s State, missed bool) out {
 	}
 	if s.fits(b) {
 		if s.deposit(b).Minor > 0 && s.payer(i) == "" {
-			q := say(i, "ask.phone", nil)
+			q := say(i, about(i).askPhone(), nil)
 			q.AskPhone = true
 			return question(askPhone, q)
 		}

@@ -58,6 +58,10 @@ const (
 // its booking.
 const PolicyDepositPaid = "deposit_paid"
 
+// PolicyPaymentReturned is the recorded rule under which money that comes after
+// its booking was given up goes back.
+const PolicyPaymentReturned = "payment_returned"
+
 //go:embed texts/*.yaml
 var texts embed.FS
 
@@ -88,12 +92,12 @@ func nodes() []node {
 		{Name: Offering, Edges: edges(Offering, Collect, Holding), Step: offer},
 		{Name: Holding, Edges: edges(Collect, Confirming, Offering), Step: hold},
 		{Name: Confirming, Edges: edges(Confirming, Collect, Offering, AwaitPayment, PaymentFailed, Confirmed), Step: confirm},
-		{Name: AwaitPayment, Edges: edges(AwaitPayment, DropConfirm), Step: awaitPayment},
+		{Name: AwaitPayment, Edges: edges(AwaitPayment, PaymentFailed, Collect, DropConfirm), Step: awaitPayment},
 		{Name: PaymentFailed, Edges: edges(PaymentFailed, AwaitPayment, Collect, Offering, DropConfirm), Step: paymentFailed},
 		{Name: PayerCancelled, Edges: edges(PayerCancelled, Greet), Step: payerCancelled},
 		{Name: Settled, Edges: edges(Back, PaymentFailed, Confirmed, PaidTooLate, Refund), Step: settled},
 		{Name: PaidTooLate, Edges: edges(Offering, Back), Step: paidTooLate},
-		{Name: Refund, Edges: edges(Back), Step: refund},
+		{Name: Refund, Edges: edges(Refund, Back), Step: refund},
 		{Name: Confirmed, Edges: edges(Closed, Collect), Step: confirmed},
 		{Name: HoldExpired, Edges: edges(HoldExpired, Collect, LetGo, Back), Step: holdExpired},
 		{Name: LetGo, Edges: edges(LetGo, Closed), Step: letGo},
@@ -104,7 +108,7 @@ func nodes() []node {
 		{Name: Moved, Edges: edges(Closed), Step: moved},
 		{Name: DropPick, Edges: edges(DropPick, DropConfirm, Greet), Step: dropPick},
 		{Name: DropConfirm, Edges: edges(DropConfirm, Dropped, PayerCancelled, Back, Closed), Step: dropConfirm},
-		{Name: Dropped, Edges: edges(Closed), Step: dropped},
+		{Name: Dropped, Edges: edges(Dropped, Closed), Step: dropped},
 		{Name: MyBookings, Edges: edges(MyBookings, Greet, Back), Step: myBookings},
 		{Name: Answer, Edges: edges(Back), Step: answer},
 		{Name: Back, Edges: edges(

@@ -10,6 +10,7 @@ import (
 	"github.com/ratiba/ratiba/internal/app/booking/calendar"
 	"github.com/ratiba/ratiba/internal/graph"
 	"github.com/ratiba/ratiba/internal/money"
+	"github.com/ratiba/ratiba/internal/payment"
 )
 
 // holdFor is how long a slot is kept where the business does not say.
@@ -122,6 +123,8 @@ func (s *State) confirmAnswer(i in) (o out, done bool) {
 	switch {
 	case i.Input.Confirmed && s.Ask != nil:
 		return s.carryOut(), true
+	case s.wantsCard(i):
+		return s.sendLink(i), true
 	case id == tapTime:
 		s.takeTime(id)
 		return onward(*s, Collect), true
@@ -194,8 +197,13 @@ func (s State) summary(i in, b business) out {
 	}
 	key, yes := "summary.free", "button.confirm"
 	switch {
+	case due.Minor > 0 && !b.takes(payment.Mpesa):
+		return s.summaryByCard(i, shown)
 	case due.Minor > 0:
 		key, yes = "summary.deposit", "button.pay"
+		if b.takes(payment.Pesapal) {
+			key = "summary.deposit_or_card"
+		}
 		s.Ask = s.push(i, b, due)
 	case s.Credit != nil:
 		key = "summary.credit"
@@ -211,6 +219,9 @@ func (s State) summary(i in, b business) out {
 	s.Done = s.done(i, b)
 	s.Asked = askConfirm
 	q := say(i, key, shown, button(tapYes, yes), button(tapChange, "button.change"), button(tapStop, "button.cancel"))
+	if key == "summary.deposit_or_card" { // there is room for three; "cancel" can be written
+		q.Choices = []graph.Choice{button(tapYes, yes), button(tapCard, "button.card"), button(tapChange, "button.change")}
+	}
 	q.Confirm = &graph.Confirm{Calls: []graph.Call{s.Ask.call()}, Yes: tapYes, Shown: shown}
 	return rest(i, s, Confirming, q)
 }

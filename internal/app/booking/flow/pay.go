@@ -12,8 +12,16 @@ import (
 // says makes a payment true.
 func awaitPayment(i in) out {
 	s := i.State
-	waiting := say(i, "pay.waiting", s.payFacts(i), button(tapStop, "button.cancel"))
+	waiting := s.waiting(i, "waiting")
 	switch {
+	case s.Spent && s.Ask != nil && s.Ask.Link != nil:
+		return s.preparing(i)
+	case s.Pay != nil && s.Pay.Card && !s.Spent && (tapped(i) == tapMpesa || saysMpesa(i.Input.Text)) && about(i).takes(payment.Mpesa):
+		s.Pay.Switch = true
+		return onward(s, PaymentFailed)
+	case s.Pay != nil && s.Pay.Card && !s.Spent && wantsChange(i): // a link is left alone, and what is paid on it returned
+		s.Want.When = When{}.merge(i.Input.When)
+		return onward(s, Collect)
 	case s.Hold == nil:
 		return rest(i, s.settle(), AwaitPayment, say(i, "pay.waiting", s.payFacts(i)))
 	case s.Spent && s.Ask != nil && s.Ask.Push != nil:
@@ -34,7 +42,7 @@ func awaitPayment(i in) out {
 		s.Want.When = s.Want.When.merge(i.Input.When)
 		return rest(i, s, AwaitPayment, say(i, "pay.change_later", s.payFacts(i), button(tapStop, "button.cancel")))
 	case saysPaid(i.Input.Text), asksPaid(i.Input.Text):
-		return rest(i, s, AwaitPayment, say(i, "pay.no_word_yet", s.payFacts(i)))
+		return rest(i, s, AwaitPayment, s.waiting(i, "no_word_yet"))
 	}
 	o := rest(i, s, AwaitPayment, waiting)
 	o.Rejected = i.Input.Intent == graph.Book && i.Input.Confidence >= sure
@@ -43,11 +51,12 @@ func awaitPayment(i in) out {
 
 // payFacts are the facts of the prompt that is out.
 func (s State) payFacts(i in) facts {
-	f := facts{"Amount": about(i).zero(), "Phone": "", "Start": i.Now, "Service": ""}
+	f := facts{"Amount": about(i).zero(), "Phone": "", "Start": i.Now, "Service": "", "Link": "", "Until": i.Now}
 	if s.Pay != nil {
-		f["Amount"], f["Phone"] = s.Pay.Amount, masked(s.Pay.Phone)
+		f["Amount"], f["Phone"], f["Link"] = s.Pay.Amount, masked(s.Pay.Phone), s.Pay.Link
 	}
 	if s.Hold != nil {
+		f["Until"] = s.Hold.Until
 		f["Start"], f["Service"] = s.Hold.Slot.Start, about(i).serviceName(s.Hold.ServiceID)
 	}
 	return f
@@ -88,6 +97,9 @@ func paymentFailed(i in) out {
 		return s.promptRefused(i)
 	case i.Input.Event != nil && i.Input.Event.Kind == "timer":
 		return s.retry(i, "pay.retry_now")
+	case s.Pay.Switch:
+		s.Pay.Switch, s.Pay.Card, s.Spent = false, false, true
+		return s.retry(i, "pay.retry_now")
 	case s.Spent && s.Pay.Change && !s.Repeat:
 		s.Pay.Change = false
 		if s.Want.When.equal(s.exactly(about(i))) {
@@ -95,7 +107,7 @@ func paymentFailed(i in) out {
 		}
 		return onward(s, Collect, say(i, "pay.failed_change", nil))
 	case s.Spent:
-		return s.retry(i, failureText(s.Pay.Failed))
+		return s.retry(i, s.failureText())
 	}
 	s.Spent = true
 	return s.failedAnswer(i)
@@ -107,6 +119,8 @@ func (s State) failedAnswer(i in) out {
 	switch {
 	case i.Input.Confirmed && s.Ask != nil:
 		return s.carryOut()
+	case s.wantsCard(i):
+		return s.sendLink(i)
 	case id == tapStop || i.Input.Intent == graph.Cancel && i.Input.Confidence >= sure:
 		return onward(s, DropConfirm)
 	case i.Input.Phone != "":
@@ -114,7 +128,7 @@ func (s State) failedAnswer(i in) out {
 		return s.retry(i, "pay.new_phone")
 	case id == tapPhone:
 		s.Asked = askPhone
-		q := say(i, "ask.phone", nil)
+		q := say(i, about(i).askPhone(), nil)
 		q.AskPhone = true
 		return rest(i, s, PaymentFailed, q)
 	case id == tapTime || id == tapChange || i.Input.Intent == graph.Reschedule && i.Input.Confidence >= sure:
@@ -122,20 +136,24 @@ func (s State) failedAnswer(i in) out {
 		return onward(s, Collect)
 	case s.take(i):
 		return onward(s, Collect)
-	case i.Input.Answer == graph.Yes || id == tapYes:
+	case i.Input.Answer == graph.Yes || id == tapYes, id == tapMpesa:
+		s.Pay.Card = s.Pay.Card && id != tapMpesa
 		return s.retry(i, "pay.retry_now")
 	case i.Input.Answer == graph.No:
 		return onward(s, DropConfirm)
 	case saysPaid(i.Input.Text):
-		return rest(i, s, PaymentFailed, say(i, "pay.no_word_yet", s.payFacts(i)))
+		return rest(i, s, PaymentFailed, s.waiting(i, "no_word_yet"))
 	}
-	return lostAt(i, s.retry(i, failureText(s.Pay.Failed)), s)
+	return lostAt(i, s.retry(i, s.failureText()), s)
 }
 
 // retry asks whether to send another prompt, or says when one may be sent.
 func (s State) retry(i in, key string) out {
 	b := about(i)
 	due := s.deposit(b)
+	if s.Pay.Card || !b.takes(payment.Mpesa) {
+		return s.retryByCard(i)
+	}
 	if i.Now.Before(s.Pay.Retry) {
 		f := s.payFacts(i)
 		f["Until"], f["Phone"] = s.Pay.Retry, masked(s.payer(i))
@@ -146,6 +164,9 @@ func (s State) retry(i in, key string) out {
 	f := s.payFacts(i)
 	f["Phone"], f["Amount"] = masked(s.payer(i)), due
 	q := say(i, key, f, button(tapYes, "button.try_again"), button(tapPhone, "button.other_phone"), button(tapStop, "button.cancel"))
+	if b.takes(payment.Pesapal) { // another number can be written
+		q.Choices[1] = button(tapCard, "button.card")
+	}
 	q.Confirm = &graph.Confirm{Calls: []graph.Call{s.Ask.call()}, Yes: tapYes, Shown: f}
 	return rest(i, s, PaymentFailed, q)
 }
@@ -167,7 +188,8 @@ func (s State) promptRefused(i in) out {
 		o.Timers = []graph.Timer{{Name: timerRetry, At: wait.Until}}
 		return o
 	case calendar.PromptLive:
-		return rest(i, s, AwaitPayment, say(i, "pay.live", s.payFacts(i), button(tapStop, "button.cancel")))
+		s.Pay.Card = s.Pay.Link != ""
+		return rest(i, s, AwaitPayment, s.waiting(i, "live"))
 	case calendar.HoldExpired, calendar.SlotTaken:
 		var alt calendar.Alternatives
 		if err := i.Conflict.Decode(&alt); err != nil {
@@ -192,8 +214,11 @@ func (s State) handOffer(slots []calendar.Slot, before graph.Say) out {
 	return onward(s, Offering, before)
 }
 
-func failureText(kind string) string {
-	switch payment.Kind(kind) {
+func (s State) failureText() string {
+	if s.Pay.Card {
+		return cardFailure(s.Pay.Failed)
+	}
+	switch payment.Kind(s.Pay.Failed) {
 	case payment.Declined:
 		return "pay.failed.cancelled"
 	case payment.WrongPIN:
@@ -210,7 +235,7 @@ func failureText(kind string) string {
 		return "pay.failed.limit"
 	case payment.Rejected:
 		return "pay.failed.rejected"
-	case payment.OtherFailure, payment.Pending, payment.Success:
+	case payment.OtherFailure, payment.Pending, payment.Success, payment.Offered, payment.Reversed, payment.Refunded, payment.NotRefunded:
 	}
 	return "pay.failed.failed"
 }

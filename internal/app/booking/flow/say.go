@@ -44,6 +44,8 @@ const (
 	tapSoonest  = "soonest"
 	tapPhone    = "other_phone"
 	tapAgain    = "again"
+	tapCard     = "card"
+	tapMpesa    = "mpesa"
 	tapService  = "service/"
 	tapDate     = "on/"
 	tapClock    = "at/"

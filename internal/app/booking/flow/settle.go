@@ -30,6 +30,14 @@ func settled(i in) out {
 	}
 	f := facts{"Amount": told.Amount, "Receipt": told.Receipt}
 	switch {
+	case told.Kind == payment.Offered:
+		return s.offered(i, told)
+	case told.Kind == payment.Reversed:
+		return s.takenBack(i, told)
+	case told.Kind == payment.Refunded:
+		return onward(s, Back, say(i, "refund.done", f), toAdmins(i, "admin.refund_done", s.adminFacts(i, told)))
+	case told.Kind == payment.NotRefunded:
+		return s.notReturned(i, told)
 	case told.Mismatch:
 		o := onward(s, Back, say(i, "pay.mismatch", f), toAdmins(i, "admin.mismatch", s.adminFacts(i, told)))
 		o.Tasks = []graph.Task{task(i, "mismatch", told.AttemptID, told)}
@@ -37,7 +45,7 @@ func settled(i in) out {
 	case told.Kind != payment.Success:
 		return s.failed(told)
 	case slices.Contains(s.Gone, told.Subject):
-		return s.giveBack(told)
+		return s.giveBack(told, !told.Human)
 	case s.Hold != nil && s.Hold.BookingID == told.Subject:
 		d := s.done(i, about(i))
 		return s.confirmPaid(told, *d)
@@ -51,16 +59,18 @@ func settled(i in) out {
 	}
 	var found calendar.Bookings
 	if err := res.Decode(&found); err != nil || len(found.Bookings) == 0 {
-		return s.giveBack(told)
+		return s.giveBack(told, false)
 	}
 	switch b := found.Bookings[0]; b.Status {
 	case calendar.Held, calendar.PendingPayment, calendar.Expired:
 		return s.confirmPaid(told, Done{
 			BookingID: b.ID, Code: b.Code, ServiceID: b.ServiceID, StaffName: b.StaffName, Name: b.Name, Start: b.Start, Price: b.Price,
 		})
-	case calendar.Confirmed, calendar.Completed, calendar.Cancelled, calendar.NoShow:
+	case calendar.Cancelled:
+		return s.giveBack(told, !told.Human)
+	case calendar.Confirmed, calendar.Completed, calendar.NoShow:
 	}
-	return s.giveBack(told)
+	return s.giveBack(told, false)
 }
 
 // failed passes a failure on to the thread that waits for it. A failure of an
@@ -89,22 +99,58 @@ func (s State) confirmPaid(told payment.Settled, d Done) out {
 	}}
 }
 
-// giveBack sends money that can confirm nothing to a person of the business.
-func (s State) giveBack(told payment.Settled) out {
-	s.Credit = &Credit{BookingID: told.Subject, Paid: told.Amount, Receipt: told.Receipt}
+// giveBack returns money that can confirm nothing: by the rule where the customer
+// had given its booking up, else by a person of the business.
+func (s State) giveBack(told payment.Settled, byRule bool) out {
+	s.Credit = &Credit{BookingID: told.Subject, Paid: told.Amount, Receipt: told.Receipt, Returns: byRule && told.Receipt != ""}
 	return onward(s, Refund)
 }
 
-// refund raises the task and tells both sides.
+// refund has the money returned, or raises the task for a person, and tells both
+// sides.
 func refund(i in) out {
 	s := i.State
 	told := s.credited()
+	if c := s.Credit; c != nil && c.Returns && i.Conflict == nil {
+		if c.Asked {
+			s.Credit = nil
+			return onward(s, Back, say(i, "refund.started", facts{"Amount": told.Amount, "Receipt": told.Receipt}),
+				toAdmins(i, "admin.refund_started", s.adminFacts(i, told)))
+		}
+		begun := *c
+		begun.Asked = true
+		s.Credit = &begun
+		return out{State: s, Write: &graph.Write{
+			Call: graph.Call{Tool: calendar.RefundPayment, Args: calendar.RefundPaymentArgs{
+				BookingID: c.BookingID, Receipt: c.Receipt, Amount: c.Paid, Reason: "cancelled",
+			}},
+			Success: Refund, Conflict: Refund, Policy: PolicyPaymentReturned,
+		}}
+	}
 	o := onward(s, Back, say(i, "pay.refund", facts{"Amount": told.Amount, "Receipt": told.Receipt}),
 		toAdmins(i, "admin.refund", s.adminFacts(i, told)))
 	s.Credit = nil
 	o.State.Credit = nil
 	o.Tasks = []graph.Task{returning(i, told)}
 	return o
+}
+
+// notReturned gives a refund that did not work to a person.
+func (s State) notReturned(i in, told payment.Settled) out {
+	f := facts{"Amount": told.Amount, "Receipt": told.Receipt}
+	o := onward(s, Back, say(i, "refund.failed", f), toAdmins(i, "admin.refund_failed", s.adminFacts(i, told)))
+	o.Tasks = []graph.Task{returning(i, told)}
+	return o
+}
+
+// refundable is what goes back when a customer cancels a booking now, by the
+// terms it was made under. A booking without any was made before there were
+// terms: all that was paid, because nobody can cancel here later than allowed.
+func refundable(k calendar.Booking, now time.Time) money.Amount {
+	if len(k.Terms.Refunds) == 0 {
+		return k.Paid
+	}
+	return k.RefundAt(now, calendar.ByCustomer)
 }
 
 // paidTooLate is for money whose time is gone: other times are offered with

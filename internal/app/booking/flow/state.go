@@ -44,6 +44,8 @@ type State struct { //nolint:recvcheck // see above
 
 	Booking *calendar.Booking `json:"booking,omitempty"` // being moved or cancelled
 	Around  When              `json:"around,omitzero"`   // its time, or the picked one, in civil terms
+
+	Returning bool `json:"returning,omitempty"` // what was paid for Booking goes back
 }
 
 // Want is what the customer wants, as far as they have said it.
@@ -87,15 +89,19 @@ type Hold struct {
 // Ask holds the irreversible call that was put to the customer.
 type Ask struct {
 	Push       *calendar.PushPaymentArgs       `json:"push,omitempty"`
+	Link       *calendar.PushPaymentArgs       `json:"link,omitempty"`
 	Confirm    *calendar.ConfirmBookingArgs    `json:"confirm,omitempty"`
 	Reschedule *calendar.RescheduleBookingArgs `json:"reschedule,omitempty"`
 	Cancel     *calendar.CancelBookingArgs     `json:"cancel,omitempty"`
+	Refund     *calendar.RefundPaymentArgs     `json:"refund,omitempty"` // beside Cancel: what goes back
 }
 
 func (a *Ask) call() graph.Call {
 	switch {
 	case a.Push != nil:
 		return graph.Call{Tool: calendar.PushPayment, Args: *a.Push}
+	case a.Link != nil:
+		return graph.Call{Tool: calendar.SendPaymentLink, Args: *a.Link}
 	case a.Confirm != nil:
 		return graph.Call{Tool: calendar.ConfirmBooking, Args: *a.Confirm}
 	case a.Reschedule != nil:
@@ -104,8 +110,11 @@ func (a *Ask) call() graph.Call {
 	return graph.Call{Tool: calendar.CancelBooking, Args: *a.Cancel}
 }
 
-// Pay is a payment prompt on a phone.
+// Pay is a payment that was asked for: a prompt on a phone, or a link.
 type Pay struct {
+	Card      bool         `json:"card,omitempty"`   // paid on a page
+	Link      string       `json:"link,omitempty"`   // that page's, once there is one
+	Switch    bool         `json:"switch,omitempty"` // M-Pesa is wanted in its place
 	AttemptID string       `json:"attempt_id"`
 	Amount    money.Amount `json:"amount"`
 	Phone     string       `json:"phone"`
@@ -119,6 +128,8 @@ type Credit struct {
 	BookingID string       `json:"booking_id"`
 	Paid      money.Amount `json:"paid"`
 	Receipt   string       `json:"receipt"`
+	Returns   bool         `json:"returns,omitempty"` // it goes back by the rule
+	Asked     bool         `json:"asked,omitempty"`   // and that was begun
 }
 
 // Done is a booking this turn confirms.

@@ -232,11 +232,14 @@ func (k *talk) commit(input graph.Input, out graph.Out[json.RawMessage], w walke
 func (k *talk) allowed(input graph.Input, w graph.Write) {
 	k.t.Helper()
 	switch w.Tool {
-	case calendar.ConfirmBooking, calendar.RescheduleBooking, calendar.CancelBooking, calendar.PushPayment:
+	case calendar.ConfirmBooking, calendar.RescheduleBooking, calendar.CancelBooking, calendar.PushPayment, calendar.RefundPayment:
 	default:
 		return
 	}
 	if w.Policy == flow.PolicyDepositPaid && w.Tool == calendar.ConfirmBooking && input.Event != nil && input.Event.Kind == "payment" {
+		return
+	}
+	if w.Policy == flow.PolicyPaymentReturned && w.Tool == calendar.RefundPayment && input.Event != nil && input.Event.Kind == "payment" {
 		return
 	}
 	if !input.Confirmed || !k.pending[w.Digest()] {

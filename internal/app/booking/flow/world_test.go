@@ -50,6 +50,7 @@ type world struct {
 	t        tb
 	settings calendar.Settings
 	bookings map[string]*calendar.Booking
+	returns  bool                    // payments can be given back
 	refuse   map[string]graph.Result // by tool: answered once in place of doing it
 	calls    []graph.Call            // writes that were made
 }
@@ -213,7 +214,7 @@ func (w *world) write(c graph.Call, now time.Time) graph.Result {
 		return answer(w.t, nil)
 	case calendar.ConfirmBooking:
 		return w.confirm(args[calendar.ConfirmBookingArgs](w.t, c), now)
-	case calendar.PushPayment:
+	case calendar.PushPayment, calendar.SendPaymentLink:
 		a := args[calendar.PushPaymentArgs](w.t, c)
 		b := w.bookings[a.BookingID]
 		if b == nil || a.Amount != b.Deposit {
@@ -230,6 +231,11 @@ func (w *world) write(c graph.Call, now time.Time) graph.Result {
 		}
 		b.End, b.Start, b.StaffID, b.StaffName = a.Start.Add(b.End.Sub(b.Start)), a.Start, a.StaffID, w.staffName(a.StaffID)
 		b.Version++
+		return answer(w.t, nil)
+	case calendar.RefundPayment:
+		if !w.returns {
+			return refusal(w.t, calendar.CannotRefund, nil)
+		}
 		return answer(w.t, nil)
 	case calendar.CancelBooking:
 		a := args[calendar.CancelBookingArgs](w.t, c)

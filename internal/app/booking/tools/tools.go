@@ -20,8 +20,10 @@ import (
 	querystats "github.com/ratiba/ratiba/internal/app/booking/tools/query_stats"
 	querywaitlist "github.com/ratiba/ratiba/internal/app/booking/tools/query_waitlist"
 	recordfeedback "github.com/ratiba/ratiba/internal/app/booking/tools/record_feedback"
+	refundpayment "github.com/ratiba/ratiba/internal/app/booking/tools/refund_payment"
 	releasehold "github.com/ratiba/ratiba/internal/app/booking/tools/release_hold"
 	reschedulebooking "github.com/ratiba/ratiba/internal/app/booking/tools/reschedule_booking"
+	sendpaymentlink "github.com/ratiba/ratiba/internal/app/booking/tools/send_payment_link"
 	sendreminder "github.com/ratiba/ratiba/internal/app/booking/tools/send_reminder"
 	upsertcontact "github.com/ratiba/ratiba/internal/app/booking/tools/upsert_contact"
 	"github.com/ratiba/ratiba/internal/broadcast"
@@ -51,6 +53,8 @@ func All(s Stores) []tool.Tool {
 		reschedulebooking.Tool(),
 		cancelbooking.Tool(),
 		initiatestkpush.Tool(s.Payments),
+		sendpaymentlink.Tool(s.Payments),
+		refundpayment.Tool(s.Payments),
 		lookupcontact.Tool(s.People),
 		upsertcontact.Tool(s.People),
 		querystats.Tool(s.Broadcasts),

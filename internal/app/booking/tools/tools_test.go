@@ -24,13 +24,14 @@ func TestEveryFolderIsAToolTheRegistryAccepts(t *testing.T) {
 		calendar.SendReminder: tool.Write, calendar.Broadcast: tool.Irreversible, calendar.DeleteService: tool.Irreversible, calendar.AskKnowledge: tool.Read,
 		calendar.CompleteBooking: tool.Write, calendar.RecordFeedback: tool.Write,
 		calendar.JoinWaitlist: tool.Write, calendar.LeaveWaitlist: tool.Write, calendar.QueryWaitlist: tool.Read,
+		calendar.SendPaymentLink: tool.Write, calendar.RefundPayment: tool.Irreversible,
 	}
 	got := map[string]tool.Safety{}
 	for _, name := range r.Names() {
 		m, _ := r.Metadata(name)
 		got[name] = m.SafetyClass
 		wantPolicies := 0
-		if name == calendar.ConfirmBooking {
+		if name == calendar.ConfirmBooking || name == calendar.RefundPayment {
 			wantPolicies = 1
 		}
 		if len(m.Policies) != wantPolicies {

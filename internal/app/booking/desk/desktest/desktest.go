@@ -59,6 +59,8 @@ type Shop struct {
 	Index      *Index
 	Broadcasts *Broadcasts
 	Timers     map[string]calendar.Touch // by name
+	// Initiator is who may return M-Pesa payments; nobody when empty.
+	Initiator string
 }
 
 // New opens a shop at Morning.
@@ -98,7 +100,7 @@ func (s *Shop) Apply() {
 func (s *Shop) tenant() *tenant.Tenant {
 	return &tenant.Tenant{
 		ID: "t1", Slug: "spa", Name: "Spa", TimeZone: "Africa/Nairobi", Currency: "KES", Locale: "en",
-		Numbers: []tenant.Number{{ID: "100"}}, Admins: []tenant.Admin{{Phone: "+254711000000"}}, AnnouncementCost: money.USD / 100,
+		Numbers: []tenant.Number{{ID: "100"}}, Admins: []tenant.Admin{{Phone: "+254711000000"}}, AnnouncementCost: money.USD / 100, Mpesa: &tenant.Mpesa{Initiator: s.Initiator},
 	}
 }
 
@@ -258,7 +260,7 @@ func (l *Ledger) BySubject(_ context.Context, _ db.Q, subject string) ([]payment
 }
 
 // OnPhone implements payment.Ledger.
-func (l *Ledger) OnPhone(_ context.Context, _ db.Q, phone string, since time.Time) ([]payment.Attempt, error) {
+func (l *Ledger) OnPhone(_ context.Context, _ db.Tx, phone string, since time.Time) ([]payment.Attempt, error) {
 	var out []payment.Attempt
 	for _, a := range slices.Backward(l.Attempts) {
 		if a.Phone == phone && (a.Status.Live() || !a.CreatedAt.Before(since) || !a.SentAt.Before(since)) {
@@ -266,6 +268,16 @@ func (l *Ledger) OnPhone(_ context.Context, _ db.Q, phone string, since time.Tim
 		}
 	}
 	return out, nil
+}
+
+// ByReceipt implements payment.Ledger.
+func (l *Ledger) ByReceipt(_ context.Context, _ db.Q, receipt string) (payment.Attempt, error) {
+	for _, a := range l.Attempts {
+		if a.Receipt == receipt {
+			return a, nil
+		}
+	}
+	return payment.Attempt{}, fault.E(fault.NotFound, "no such attempt")
 }
 
 // ByID implements payment.Ledger.
