@@ -21,7 +21,7 @@ type Limits struct {
 // Defaults are the limits of the project's own examples.
 func Defaults() Limits {
 	return Limits{
-		Precision: 0.99, Whole: 0.98, Coverage: 0.6, Intent: 0.88, Slots: 0.92, When: 0.92, Language: 0.99, Mixed: 0.75, Other: 0.85, Scope: 0.98, Turns: 0.6,
+		Precision: 0.99, Whole: 0.98, Coverage: 0.6, Intent: 0.85, Slots: 0.92, When: 0.92, Language: 0.99, Mixed: 0.75, Other: 0.85, Scope: 0.98, Turns: 0.6,
 	}
 }
 

@@ -7,9 +7,10 @@ import (
 
 var (
 	yesPhrases = lex.CompileAll(`
-		go ahead
+		go ahead|on
 		sure|very thing|well
 		ndio|ndiyo|eeh|naam hivyo|hivo|hiyo|tu
+		ni|iko sahihi
 		sawa|ndio|ndiyo weka|niwekee
 		sounds|looks good|great|right|fine|perfect
 		that|thats|it|its|hiyo is|s? correct|right|fine|ok|okay|good|it|great|perfect|sawa
@@ -45,6 +46,8 @@ var (
 		no way
 		that|thats|it|its is|s? wrong|incorrect
 		not at all
+		dont|do not? book|confirm|reserve|send it|that|anything?
+		usiweke|usitume|usibook|usithibitishe
 		leave|keep it as? it? is?
 		iache|waiche|iwache|iachwe hivyo|hapo?
 		achana|wachana na|nayo hiyo|hayo?

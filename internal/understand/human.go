@@ -59,6 +59,13 @@ var humanPhrases = lex.CompileAll(strings.NewReplacer("SOMEBODY", somebody, "MTU
 	can|may|could i|we call|phone|ring|reach you|u|them|someone|somebody $
 	naweza|naeza|nawezaje|tunaweza kuwapigia|kukupigia|wapigia|kupigia|kupiga simu?
 	nipe|nipeni|naomba|nataka|nitumie namba|nambari|number|contact ya|za? meneja|manager|mwenye|msimamizi|simu|boss
+	can|could a|any person|human|someone help|assist|attend me|us
+	mtu anaweza|aweze kunisaidia|nisaidia|kunijibu|nijibu
+	nipe|niunganishe receptionist|mhudumu|meneja|muhudumu|mtu|boss niongee|nizungumze|tuongee
+	nipigie|nipigieni|mnipigie kwa|kwenye hii|namba
+	nipatie|nipeni|nitafutie mtu wa|anayeweza|ambaye kuongea|kunisaidia|kunijibu
+	someone|somebody in charge
+	rather|prefer to? speak|talk|niongee to|na a|an|mtu
 	msaada wa|kutoka binadamu|mtu|kwa?
 	mwenye|mwenyewe|boss|meneja|mtu biashara|duka|salon|spa? anipigie|apige|aniongeleshe|anitafute
 	mnanipigia|mtanipigia|mnipigie|utanipigia|unanipigia simu

@@ -1,6 +1,7 @@
 package understand
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ratiba/ratiba/internal/graph"
@@ -126,7 +127,7 @@ var (
 	thankWord   = set("bless awabariki thanks thank thankyou thx tx asante ahsante asanteni shukran shukrani nashukuru appreciate appreciated nimeshukuru ubarikiwe mbarikiwe akubariki cheers")
 	partingWord = set("bye goodbye byebye kwaheri cheers tutaonana tuonane goodnight njema mwema")
 	greetWord   = set(`hi hello hey hallo helo hy hie heyy hii habari habarini hujambo hamjambo mambo vipi niaje sasa shikamoo salama salamu
-		salaam greetings morning afternoon evening wakuu aje oya`)
+		salaam greetings morning afternoon evening wakuu aje oya yo`)
 	wellWishes = lex.CompileAll(`
 		how are|r you|u
 		how is|s it going
@@ -135,6 +136,7 @@ var (
 		greetings from`)
 	partings = lex.CompileAll(`
 		see you|u
+		tuonane|tutaonana
 		have|enjoy a|your? nice|good|great|lovely? day|evening|weekend|one
 		take care
 		talk later
@@ -272,8 +274,22 @@ func (r *reading) doubt(top finding) {
 		in.Confidence = min(in.Confidence, 0.55)
 	}
 	if (in.Intent == graph.Cancel || in.Intent == graph.Reschedule) && in.Topic == "" {
-		if _, ok := lex.FindAny(asksHow, r.toks); ok {
+		if _, ok := lex.FindAny(asksHow, r.toks); ok || r.asks() && !anyOf(r.toks, settled) && !r.concrete() && in.When.Empty() {
 			in.Confidence = min(in.Confidence, 0.68)
+		}
+	}
+	switch {
+	case in.Intent == graph.Cancel || in.Intent == graph.Reschedule || in.Intent == graph.MyBookings:
+		if r.foreignThing() && !r.concrete() {
+			in.Confidence = min(in.Confidence, 0.66)
+		}
+	case in.Intent == graph.Question && !r.concrete() && slices.Contains([]string{TopicPrice, TopicHours, TopicLocation, TopicServices}, in.Topic):
+		if n := r.unexplained(); n > 0 && (!r.addressed() || n > 1 && r.foreignThing()) {
+			in.Confidence = min(in.Confidence, 0.66) // "what is the price of bitcoin"
+		}
+	case in.Intent == graph.Book && in.When.Empty() && !r.concrete():
+		if _, ok := lex.FindAny(mine, r.toks); ok {
+			in.Confidence = min(in.Confidence, 0.66) // "did you get my booking?"
 		}
 	}
 	if in.Topic == TopicPrice && !r.concrete() && r.unexplained() > 0 && anyOf(r.toks, owning) {
@@ -288,6 +304,9 @@ func (r *reading) doubt(top finding) {
 	}
 	if in.Intent == graph.Reschedule && in.Confidence <= hint && !in.When.Empty() && in.When.Confidence >= Doubt && r.unexplained() <= 1 && !r.negated() {
 		in.Confidence = 0.87
+		if len(r.req.Expect.Slots) > 0 {
+			in.Intent = r.req.Expect.intent() // "make it 2:30 instead": what is being settled
+		}
 	}
 	if in.Intent == graph.Book && in.Confidence <= hint && r.concrete() && r.unexplained() <= 1 && !r.negated() && !anyOf(r.toks, asking) {
 		in.Confidence = 0.88
@@ -409,9 +428,9 @@ func (r *reading) unruled() {
 		in.Intent, in.Confidence = graph.Affirm, 0.6
 	case anyOf(r.toks, noWords) && left <= 1 && !r.asks() && !anyOf(r.toks, yesWords):
 		in.Intent, in.Confidence = graph.Deny, 0.6
-	case greets(r.toks) && left <= 1:
+	case greets(r.toks) && left <= 1 && r.in.Phone == "":
 		in.Intent, in.Confidence = graph.Greeting, 0.65
-	case r.asks():
+	case r.asks(), r.addressed() && left > 0 && anyOf(r.toks, wondering):
 		in.Intent, in.Topic, in.Confidence = graph.Question, TopicOther, 0.45
 	case in.Sentiment == Negative:
 		in.Intent, in.Confidence = graph.Complaint, 0.5

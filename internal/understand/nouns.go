@@ -330,7 +330,7 @@ func (r *reading) locate(want lex.Token, asked bool) (at int, quality float64) {
 			continue
 		case lex.Near(t.Text, want.Text, slips):
 			q = 0.8
-			if function[t.Text] || langid.Common(t.Text) || lookalike[t.Text] {
+			if function[t.Text] || langid.Everyday(t.Text) || lookalike[t.Text] {
 				q = 0.5
 			}
 		}

@@ -41,6 +41,15 @@ var rules = []rule{
 		is the|my|that? deposit refundable
 		your|the policy|policies|terms
 		if i dont|do show|come|attend|appear
+		how many hours|days before|in advance can|may|should|must i|we
+		can|could|may i|we cancel|reschedule|change on|last|within|without|before|same
+		what if i|we need|want|have to cancel|reschedule|change
+		nikitaka|tukitaka kughairi|kucancel|kubadilisha|kuahirisha
+		naweza|naeza kughairi|kucancel siku|bila|kabla|dakika
+		no show|noshow policy|fee|charge
+		do|will you|u charge|fine a|for|me late|lateness|no|missing|if
+		masaa|siku|muda mangapi|ngapi|gani kabla
+		nikichelewa|nikikosa|nisipokuja mnatoza|mnakata|mtatoza|mtanitoza
 		how long|late|early before? can|may|should|must? i reschedule|cancel|be|come|arrive|change
 		lose|forfeit my|the? deposit|money
 		nikighairi|nikichelewa|nikiahirisha|nisipokuja|nikikosa|nikicancel
@@ -51,6 +60,18 @@ var rules = []rule{
 		nitarudishiwa|mnarudisha|mtanirudishia pesa|deposit|hela`)},
 	{graph.Question, TopicPayment, plainly, lex.CompileAll(`
 		how do|can|should|to i|we|one? pay
+		can|may|could i|we pay through|in|nikifika|pole
+		must|should i|we pay|send a|the|any? deposit
+		lazima nitume|nilipe|tutume deposit|pesa
+		do|should|must i|we pay before|after|now|upfront|first|when|at|the
+		is|are mpesa|cash|card|cards|visa ok|okay|fine|allowed|accepted
+		can|may|could i|we pay the|my|a|half balance|deposit|rest|half
+		do you|u|guys accept|take airtel|money|cheque|dollars|equity|paypal
+		nilipe|nalipa|tulipe kabla|baada|kwanza|lini|sasa|nikifika
+		mpesa|cash|kadi|card iko|ni sawa|poa|okay
+		naweza|naeza kulipa|lipa salio|baki|nusu
+		account|akaunti number|namba ya|for|gani
+		mnapokea|mnakubali|mnachukua airtel|equity|dola|pesa
 		can|may|could i|we pay with|by|via|using|later|cash|after|there|in|on|at
 		do you|u|they accept|take mpesa|card|cards|cash|visa|credit|debit|payment|pesapal|paypal|m
 		payment methods|method|options|modes|mode|details
@@ -80,6 +101,13 @@ var rules = []rule{
 		pesa|shilingi|shillings|bob|kiasi ngapi|gani
 		kiasi gani
 		you charge
+		do|does|is|are|any * rates|quote|quotation
+		get|have|send a? quote|quotation|pricelist
+		cheapest|cheaper|most expensive
+		bei rahisi|nafuu|zaidi|chini
+		weekend|student|students|group|bridal|loyalty discount|discounts|rates|offer|package|packages
+		nitalipa|ninalipa|tutalipa|nilipe pesa? ngapi|kiasi
+		mnawapunguzia|mnapunguza|mnapunguzia|mtapunguza
 		bei iko|inakuwa|zikoje|ikoje aje|vipi|ngapi|$
 		punguza|punguzia|nipunguzie|mnipunguzie|mpunguze|unipunguzie bei|pesa|kidogo
 		have|any|got|give any|a|some|me? discount|discounts|offer|offers|promotions
@@ -89,6 +117,8 @@ var rules = []rule{
 		is|are * expensive|affordable|cheap|pricey
 		ni|iko ghali|rahisi`)},
 	{graph.Question, TopicHours, plainly, lex.CompileAll(`
+		^ hours|opening|timings $
+		do|will you|u|guys close|open for|during|at|over
 		what|which time|times|hours do|does|are|is|you * open|close|opening|closing
 		when do|does|is|are you|u|the|it|your * open|close|closed
 		opening|working|business|operating|closing|operation hours|times|time|days
@@ -104,11 +134,23 @@ var rules = []rule{
 		do|will you|u|guys open|close early|late
 		is|are|will the|your|ur? * be? open|closed on|at|today|tomorrow|now|$
 		mtakuwa|mtakua|itakuwa|itakua|iko|liko|kuko wazi|open|imefungwa
+		hamfungui|hamfungi|hamfanyi
+		mwisho|latest ni? saa|time ngapi?
+		whats|what is? the latest
 		mpaka|hadi|mko|mpo mpaka|hadi|till? saa ngapi
 		mnafungua|mnafunga what time`)},
 	{graph.Question, TopicLocation, plainly, lex.CompileAll(`
 		where are|is|r you|u|your|the|r
 		where exactly
+		drop|send|share|nitumie|nipe me? a|the|your? pin|map|location
+		how far are|is you|u|it|that|the
+		is|are the? shop|place|salon|spa|clinic|office|it|you near|opposite|inside|close|next|within
+		karibu na wapi
+		nielekeze|nielekezeni|unielekeze|mnielekeze kutoka|jinsi|kwenu|hapo|njia
+		which|what part of? town|city|nairobi
+		mko|mpo|iko|liko barabara|karibu|kando|nyuma|mbele|ndani|mkabala
+		nitumie|nipe ramani|mahali
+		ni|iko mbali|karibu
 		send|share|give|nitumie|mnitumie|tuma me|us? your|the|exact|a|pin? location|address|directions|pin
 		where do|can i|we find you|u
 		how do|can i|we get|reach|find to|there|you|your
@@ -125,7 +167,7 @@ var rules = []rule{
 		maelekezo ya kufika
 		^ location|wapi|address|directions please|$`)},
 	{graph.Question, TopicLocation, likely, lex.CompileAll(`
-		are you|u|guys in|near|around|along|opposite`)},
+		are you|u|guys in|near|along|opposite`)},
 	{graph.Question, TopicServices, plainly, lex.CompileAll(`
 		what|which kind|type|types|sort|other? of? services|treatments|massages|facials|options|packages|styles|massage
 		what do you|u|guys offer|do|have|provide
@@ -139,6 +181,10 @@ var rules = []rule{
 		mnatoa|mnafanya|mnaoffer|mnafanyanga|mna huduma|nini|services|gani
 		mnafanya|mnatoa|mnaoffer
 		^ services|menu|huduma $
+		do|does|have you|u|guys have|offer|do|provide a|any|the? couples|couple|package|packages|home|mobile|home-service
+		can|could you|u do|make|fix|braid|fit
+		mna|mnatoa huduma ya|za
+		mnaweka|mnatoboa|mnapamba|mnachuna|mnatoa
 		do you|u|guys also? teach|treat|fix|braid|cater|repair|wash|make
 		do you|u|guys also? do home|house|gel|bridal|hair|nails|makeup|braids
 		what|which doctors|therapists|barbers|stylists|tutors|teachers|staff|specialists do you|u have
@@ -149,11 +195,14 @@ var rules = []rule{
 		unaweza|mnaweza|waweza kufanya|kunisaidia|nisaidia na? nini
 		orodha ya huduma|services
 		mna|mko na? madaktari|walimu|vinyozi|wahudumu|mafundi gani|wangapi
-		mnasuka|mnanyoa|mnatengeneza|mnafundisha|mnafunza|mnatibu|mnapaka|mnachora|mnaosha|mnasafisha|mnafanyia|mnahudumia|mnakuja|mnashona
 		mna|mko na? gel|braids|nywele|dawa|kucha|makeup`)},
 	{graph.Question, TopicOther, plainly, lex.CompileAll(`
 		do|must i|we have to
 		do i|we need
+		is|are there an|a|any age|dress|lift|elevator|waiting|minimum
+		do|does|have you|u have|got|employ female|male|women|lady|ladies|men|kids
+		mna|kuna|mko lift|maegesho|choo|generator
+		wahudumu|mhudumu wa|wakike kike|kiume?
 		is|are it|this|the|they|your safe|painful|private|clean
 		ni|iko salama
 		does|will it|this|the hurt|pain
@@ -167,6 +216,7 @@ var rules = []rule{
 		nije|nikuje|nibebe na? nini
 		nivae|nitavaa|nibebe nini`)},
 	{graph.Question, TopicOther, likely, lex.CompileAll(`
+		mnasuka|mnanyoa|mnatengeneza|mnafundisha|mnafunza|mnatibu|mnapaka|mnachora|mnaosha|mnasafisha|mnafanyia|mnahudumia|mnakuja|mnashona
 		do you have|offer|got a|any|free? parking|wifi|changing|towels|gift|vouchers|voucher|shower|showers
 		is there a|any|free? parking|wifi|shower
 		do you|u sell|deliver|host|give|issue
@@ -187,6 +237,9 @@ var rules = []rule{
 		^ please|pls|kindly|can|could? i|you|we? cancel|ghairi|futa $
 		want|need|like|have|going|wish|decided to cancel
 		call off the|my
+		scrap|bin|ditch my|the|that ` + bookingNoun + `
+		naghairi|ninaghairi|ghairini|nighairi|futeni|mfute|nafuta miadi|booking|yote|zote|yangu|nafasi|hiyo
+		sitahitaji|hatutahitaji tena? hiyo|ile|hii|yangu? miadi|booking|appointment|nafasi
 		cancel|kucancel both|all|my|the|ile|hiyo|hii|zote|kila|appointment|booking|lesson|class|visit|slot
 		drop|remove|delete my|the|our|this|that|both|all? ` + bookingNoun + `|lesson|class|visit|name
 		nicancelie|nicancelieni|nicancel|ucancel|mcancel|mnicancelie|tucancel|kucanceli
@@ -231,6 +284,11 @@ var rules = []rule{
 		change|shift|move|push|reschedule|postpone booking|appointment|miadi|slot yangu|yetu|ya|yake
 		miadi|booking|appointment|nafasi yangu|yetu inaweza|iwe|ije kuwa? mapema|baadaye|kesho|leo
 		i want|need|prefer|like|get a? different|another|new time|date|day|slot for
+		move|shift|push|change|postpone|reschedule * to|until|till ` + days + `|next|this
+		make my|our|the ` + bookingNoun + ` earlier|later
+		hour|bit|little later|earlier than
+		shift|move|change|push * from morning|afternoon|evening|` + days + ` to
+		unihamishie|mnihamishie|nihamishie|nihamishe|niahirishe|nisogeze|tusogeze|isogezwe|ahirisha|kuahirisha
 		%sogez%|%songesh% mbele|nyuma|hadi|mpaka|kidogo|iwe|booking|miadi|yangu|hiyo|kwa
 		nisogezee|nisogezeeni|mnisogezee|tusogeze|isogeze|niahirishie|tuahirishe|iahirishwe|nihamishieni|ihamishe|ihamishwe|ibadilishwe
 		kuchange|nichange|ubadilishe|mbadilishe|nibadilishieni|mnibadilishie time|date|saa|siku|tarehe|booking|appointment|miadi|muda|iwe|ya`)},
@@ -246,6 +304,15 @@ var rules = []rule{
 		what|which time|day|date is|s my|our
 		when is|s my|our
 		^ my upcoming|next? ` + bookingNoun + ` please|$
+		do|did|have|can you|u have|got|get|see|find|received|receive my|our ` + bookingNoun + `
+		mmepata|mna|mliona|mnaona|mlipata booking|miadi|appointment yangu|yetu
+		when|what exactly is my|our ` + bookingNoun + `
+		what|which day|time|date am|are i|we coming|booked
+		resend|send|share my|the ` + bookingNoun + ` details
+		details|maelezo za|ya booking|miadi yangu
+		yangu|yetu * bado ipo|iko|ni
+		just? checking|confirming my|on|the ` + bookingNoun + `
+		lini|saa ngapi|siku gani nakuja|nitakuja|ninakuja
 		check|confirm|know|see if|whether|kama i|im|am|ive|nime|niko? booked|book|nimebook|nimeweka
 		angalia|niangalie|cheki|check kama nimebook|niko|nina|nimeweka
 		am|was|are i|we still|already? booked|scheduled
@@ -278,6 +345,7 @@ var rules = []rule{
 		want|like|love|need|wish|wanna|wanted|trying|looking|help|hoping to|me|for? to? book|schedule|reserve|make|get|do|have|come
 		can|could|may|shall i|we|you|u please|kindly|pls? book|schedule|reserve|get|have|come|make
 		book|reserve me|us|a|an|for|my|another|in
+		put|pencil me|us down|in for|on|at
 		^ please|pls|kindly|hi|hello|hey? book
 		do|would you|u have|be any|a|an|space|time|something|anything|free|availability? slots|slot|space|opening|openings|availability|appointments|appointment|available|free|time|room|spot|for
 		any|is|are|have|got|what|which|there you? there? any|a|times|slots|space|openings|availability? slots|slot|space|openings|availability|available|free
@@ -309,6 +377,13 @@ var rules = []rule{
 		was|were|is|very|so|too rude|dirty|filthy|unprofessional|cold|careless|arrogant
 		alinijibu|alikuwa|walikuwa|mlikuwa|kilikuwa|ilikuwa vibaya|kiburi|chafu|kichafu|mbaya|mbovu
 		yenu|yako ni poor|bad|mbaya|mbovu|terrible
+		deducted|charged|imekatwa|ilikatwa|mlikata twice|mara|double|mbili
+		shoddy|horrible|poor|bad|sloppy job|work
+		ni|ilikuwa|kazi ni? ovyo|hovyo
+		dharau|pachafu|kichafu|wachafu
+		iliniumiza|aliniumiza|mliniumiza|hakujali
+		trying|tried to reach|call|contact|get you
+		nimejaribu|nilijaribu kuwapata|kupiga|kuwapigia
 		zimetoka|imetoka|imeharibika|zimeharibika baada
 		charged|overcharged me
 		nirudishieni|rudisheni|nirudishie pesa|hela`)},
@@ -321,6 +396,13 @@ var rules = []rule{
 		the|my best therapist|barber|stylist|salon|spa|place|massage|facial
 		feel|felt so|very|really? relaxed|refreshed|good|great
 		would|will|highly recommend
+		best massage|haircut|facial|service|experience ever
+		massage|huduma|kazi bora kabisa|sana
+		nyota tano
+		lovely|great|good|nice|wonderful time
+		you|u guys? are|r the|so|very? best|amazing|great|awesome
+		nyinyi|ninyi ndio|ni bora|wazuri|fundi
+		wakati|muda mzuri
 		maoni|stars
 		ilikuwa|ulikuwa|kilikuwa|ilikua|ni|iko|ako|yuko poa|safi|nzuri|sawa|tamu|fiti|pasafi|pazuri|vizuri|top|mikono|fundi sana|kabisa|kweli|asante|na
 		kazi|huduma safi|nzuri|poa|bora
@@ -336,6 +418,8 @@ var rules = []rule{
 		kuna|iko|mna|mko ya|na? baadaye|mapema|nyingine|ingine`)},
 	{graph.Book, "", hint, lex.CompileAll(`
 		need|looking|want|require a|an|some|for|to
+		tufanye|naleta|nitaleta|namleta|nawaleta|anaweza kuonana
+		can|could|may i|we walk|bring|drop
 		anahitaji|anataka|wanataka|wanahitaji|tunahitaji|angependa|naeka|nakuja|ninakuja|nitafika|nitakuja|ntakuja|nikuje|nikujie|anyolewe|kuja|unibookie
 		mtoto|mama|baba|mwanangu|mke|mume|watoto wangu|yangu
 		im|am coming

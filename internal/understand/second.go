@@ -44,8 +44,60 @@ func (r *reading) reconsiders(found []finding) bool {
 	return true
 }
 
+// mine finds a booking that is already there.
+var mine = lex.CompileAll(strings.ReplaceAll(`
+	got|get|have|see|find|receive|received my|our BOOKING
+	BOOKING yangu|yetu|zangu`, "BOOKING", bookingNoun))
+
+// wondering are words with which questions begin.
+var wondering = set("do does is are can could will would have what whats when where who which how mna mko mnaweza gani ngapi lini wapi nani vipi je")
+
+// addressed reports whether a text speaks to the business: "you", "yenu",
+// "mnafungua".
+func (r *reading) addressed() bool {
+	return slices.ContainsFunc(r.toks, func(t lex.Token) bool {
+		if address[t.Text] {
+			return true
+		}
+		for _, p := range [...]string{"mna", "mta", "mli", "mme", "mnge"} {
+			if len(t.Text) > 4 && strings.HasPrefix(t.Text, p) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+var address = set("you your u ur youre yall yenu zenu wenu lenu penu kwenu nyinyi mko mpo muko mna here hapo hapa there")
+
+// foreignThing reports whether a decision hangs on a thing that is none of the
+// business's: "reschedule my exam", "gari yangu iko wapi". It is a word that
+// nothing was made of beside a word that says whose it is.
+func (r *reading) foreignThing() bool {
+	for i, t := range r.toks {
+		if t.Kind != lex.Word || r.known[i] || generic[t.Text] {
+			continue
+		}
+		if i > 0 && determiner[r.toks[i-1].Text] || i+1 < len(r.toks) && possessive[r.toks[i+1].Text] {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	determiner = set("my our his her their the a an that this")
+	possessive = set("yangu wangu langu changu zangu vyangu yetu wetu letu zetu yake wake lake hiyo hii ile hilo huo")
+	// generic are words for a visit that no business declares.
+	generic = set("lesson lessons class classes visit checkup check-up meeting treatment service services miadi thing place spot turn chair kiti somo darasa zamu timing plan plans")
+)
+
 // owning are words that make a price somebody's own account.
 var owning = set("my our owe owing yangu langu nadaiwa")
+
+// settled are words of who asks for a change of a thing that is there, however
+// politely.
+var settled = set("my our the it this that yangu yetu hiyo hii ile miadi please tafadhali kindly you u me us")
 
 // turning are words after which a person says the opposite.
 var turning = set("but lakini however though ila prefer instead badala")

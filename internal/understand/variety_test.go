@@ -131,3 +131,42 @@ func TestOtherLanguagesAreAnsweredInTheBusinesssOwn(t *testing.T) {
 		}
 	}
 }
+
+func TestThingsOfOthersAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"cancel my Netflix subscription", "I need to reschedule my exam", "naomba kuahirisha mtihani wangu", "gari yangu iko wapi", "what is the price of bitcoin",
+		"sukari kilo ni pesa ngapi", "Mombasa iko wapi", "ghairi bima yangu ya gari", "how much is a ticket to Dubai", "did you get my booking?",
+	} {
+		in := understand.Tier0(typed(text))
+		if in.Confidence >= understand.Sure && in.Intent != graph.MyBookings {
+			t.Errorf("%q acts as %s %.2f", text, in.Intent, in.Confidence)
+		}
+	}
+	for text, want := range map[string]graph.Intent{"cancel my lesson": graph.Cancel, "how much is a facial": graph.Question, "mnafunga saa ngapi sikukuu": graph.Question} {
+		if in := understand.Tier0(typed(text)); in.Intent != want || in.Confidence < understand.Sure {
+			t.Errorf("%q: got %s %.2f", text, in.Intent, in.Confidence)
+		}
+	}
+}
+
+func TestEverydayWordsAreNoSlipsInNames(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"facial aina gani", "kuna maji ya moto", "we'd like to come"} {
+		in := understand.Tier0(typed(text))
+		if e := in.Entities[understand.KindStaff]; e.Confidence >= understand.Doubt {
+			t.Errorf("%q names %+v", text, e)
+		}
+		if e := in.Entities[understand.KindService]; e.ID == "mani" && e.Confidence >= understand.Doubt || in.When.Date != "" {
+			t.Errorf("%q: got %+v", text, in)
+		}
+	}
+}
+
+func TestChangeOfWhatIsBeingSettled(t *testing.T) {
+	t.Parallel()
+	req := asked("make it 2:30pm instead", understand.SlotConfirm)
+	if in := understand.Tier0(req); in.Intent != graph.Book || in.When.Time != "14:30" || in.Confidence < understand.Sure {
+		t.Errorf("got %s %.2f %+v", in.Intent, in.Confidence, in.When)
+	}
+}

@@ -15,7 +15,7 @@ var (
 	// courtesy may stand beside an answer without changing it.
 	courtesy = set(`please plz pls plis kindly thanks thank you thankyou thx tx asante ahsante asanteni sana tafadhali tafadhalini shukran
 		shukrani boss bro sis dear sir madam maam mam hun friend rafiki bwana dada kaka mkuu mzee much so very lot hi hello hey habari
-		aki love nashukuru bwanae tena grateful appreciated buda wasee msee mkubwa basi`)
+		aki love nashukuru bwanae tena grateful appreciated buda wasee msee mkubwa basi sorry samahani tu`)
 
 	yesWords = set(`yes yea yeah yeap yep yup yap yas yess yass y ndiyo ndio ndo naam eeh eh ehe ee sawa sawasawa sawia ok okay okey oky oki k kk
 		poa fiti sure surely correct confirm confirmed agreed absolutely definitely certainly perfect proceed hakika nakubali nimekubali
@@ -52,14 +52,14 @@ var (
 		special premium standard one two will may mark hope saa hour hours half daktari dkt mwalimu teacher lesson lessons check visit test lisaa moja mbili dakika minute minutes`)
 
 	greetingWords = set(`hi hello hey hallo helo hy hie heyy hii habari habarini hujambo hamjambo mambo vipi niaje sasa shikamoo salama salamu salaam
-		greetings morning afternoon evening good gud day ya za yako zenu leo asubuhi mchana jioni wakuu how are you doing there all team guys
+		greetings morning afternoon evening good gud day ya za yako zenu leo asubuhi mchana jioni wakuu how are you doing there all team guys yo savannah
 		everyone mko poa uko aje wadau hope well today na u r to the folks ni gani`)
 
 	thanksWords = set(`thanks thank you thankyou thx tx asante ahsante asanteni shukran shukrani nashukuru sana so much very a lot appreciate appreciated
 		it really for your the help na kwa msaada wako wenu nimeshukuru mungu akubariki awabariki ubarikiwe mbarikiwe bless god everything
 		all many indeed i bye goodbye kwaheri baadaye great ok okay sawa poa perfect cool awabariki you huduma service nashukuru`)
 
-	byeWords = set(`bye goodbye byebye kwaheri cheers later baadaye see you u soon tomorrow have a nice good great lovely day evening weekend siku njema
+	byeWords = set(`bye goodbye byebye kwaheri cheers later baadaye see you u on monday tuesday wednesday thursday friday saturday sunday jumatatu jumanne jumatano alhamisi ijumaa jumamosi jumapili soon tomorrow have a nice good great lovely day evening weekend siku njema
 		usiku mwema jioni tutaonana tuonane kesho then thanks thank asante ok okay sawa poa take care night goodnight you too for now`)
 
 	negators = set(`not dont doesnt didnt never cant cannot wont isnt no sitaki sihitaji sikutaka si sio siyo hapana bila without stop havent wasnt hakuna sijapata sijaweza siwezi sitaweza`)

@@ -110,7 +110,7 @@ func weighAll(toks []lex.Token) evidence {
 }
 
 // openings are what Swahili puts before a verb that it borrows.
-var openings = [...]string{"ku", "ni", "tu", "u", "m", "wa", "a", "i", "nina", "ana", "una", "mna", "wana", "tuna", "ina", "nime", "nita", "uta", "mta", "ume", "mme"}
+var openings = [...]string{"ku", "ni", "tu", "wa", "nina", "ana", "una", "mna", "wana", "tuna", "ina", "nime", "nita", "uta", "mta", "ume", "mme"}
 
 // blend reports whether a word is an English verb in Swahili dress: kucancel,
 // mnaaccept, nireschedule.

@@ -154,5 +154,9 @@ func syllabic(w string) bool {
 	return start == len(w) && start > 0
 }
 
+// Everyday reports whether a word is a common one of either language, nouns and
+// verbs included: no slip of the thumb in a name.
+func Everyday(w string) bool { return Common(w) || nouns[w] || content[w] || sheng[w] }
+
 // Common reports whether a word is one that either language uses every day.
 func Common(w string) bool { return english[w] > 0 || swahili[w] > 0 }

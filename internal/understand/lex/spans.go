@@ -90,7 +90,7 @@ func duration(toks []Token, i int) (Duration, bool) {
 	case w == "ya" && text(toks, i+1) == "saa" && text(toks, i+2) == "moja" && !hourOfDay(toks, i+3):
 		n, j := andHalf(toks, i+3, 60)
 		return Duration{Span{i, j}, n}, true
-	case (w == "kwa" || w == "muda" || w == "kama") && (text(toks, i+1) == "saa" || text(toks, i+2) == "saa" && text(toks, i+1) == "wa"):
+	case (w == "kwa" || w == "muda") && (text(toks, i+1) == "saa" || text(toks, i+2) == "saa" && text(toks, i+1) == "wa"):
 		j := i + 2
 		if text(toks, i+1) != "saa" {
 			j++

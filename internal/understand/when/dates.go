@@ -102,8 +102,13 @@ func (s *scanner) dayWord(i int) (dateItem, bool) {
 
 func (s *scanner) weekdayWord(i int) (day time.Weekday, next int, ok bool) {
 	w := s.text(i)
-	if i < len(s.toks) && strings.HasSuffix(s.toks[i].Raw, "'s") {
-		w = strings.TrimSuffix(w, "s") // "Monday's lesson"
+	if i < len(s.toks) {
+		switch before, after, cut := strings.Cut(s.toks[i].Raw, "'"); {
+		case cut && after == "s":
+			w = strings.TrimSuffix(w, "s") // "Monday's lesson"
+		case cut && before != "":
+			return 0, i, false // "we'd"
+		}
 	}
 	if d, found := weekdays[w]; found {
 		return d, i + 1, true

@@ -59,7 +59,7 @@ var (
 )
 
 var dayParts = map[string]part{
-	"morning": morning, "morn": morning, "mornin": morning, "afternoon": afternoon, "afternoons": afternoon, "noonish": lunch,
+	"morning": morning, "mrng": morning, "mornings": morning, "evenings": evening, "evng": evening, "morn": morning, "mornin": morning, "afternoon": afternoon, "afternoons": afternoon, "noonish": lunch,
 	"evening": evening, "eve": evening, "night": night, "tonight": night, "tonite": night, "lunchtime": lunch, "afternon": afternoon, "aftenoon": afternoon,
 	"alfajiri": alfajiri, "asubuhi": asubuhi, "asubui": asubuhi, "mchana": mchana, "alasiri": alasiri, "jioni": jioni, "usiku": night, "mapema": morning,
 }
