@@ -26,7 +26,7 @@ var metadata []byte
 // Tool returns the tool over the tenant's attempts.
 func Tool(attempts payment.Ledger) tool.Tool {
 	h := handler{attempts: attempts}
-	return tool.Tool{Definition: definition, Metadata: metadata, Handler: tool.Typed(h.handle), Args: calendar.RefundPaymentArgs{}}
+	return tool.Tool{Definition: definition, Metadata: metadata, Handler: tool.Guarded(h.handle), Args: calendar.RefundPaymentArgs{}}
 }
 
 type handler struct{ attempts payment.Ledger }
