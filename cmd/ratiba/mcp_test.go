@@ -61,12 +61,12 @@ func TestMCPSpeaksBesideAndWithoutAServingProcess(t *testing.T) {
 	if out := c.ok("tenant", "documents", "add", "kinyozi", house, "--title", "The house", "--key", "the house"); out != "kinyozi has the_house, in 1 passages\n" {
 		t.Errorf("adding a document said %q", out)
 	}
-	if names, said := ask(t, c, "mcp", "kinyozi", "--admin", "+254722000009"); names != 17 || !strings.Contains(said, "behind the house") {
+	if names, said := ask(t, c, "mcp", "kinyozi", "--admin", "+254722000009"); names != 24 || !strings.Contains(said, "behind the house") {
 		t.Errorf("alone: %d tools, %s", names, said)
 	}
 	p := start(t, c.environ, "serve")
 	p.says(`"event_type":"(server.started)"`)
-	if names, said := ask(t, c, "mcp", "kinyozi", "--admin", "+254722000009"); names != 17 || !strings.Contains(said, "behind the house") {
+	if names, said := ask(t, c, "mcp", "kinyozi", "--admin", "+254722000009"); names != 24 || !strings.Contains(said, "behind the house") {
 		t.Errorf("by way of the serving process: %d tools, %s", names, said)
 	}
 	c.refused("no admin of the business", "mcp", "kinyozi", "--admin", "+254700000001")

@@ -22,7 +22,7 @@ func TestTheOfficesCommands(t *testing.T) {
 	c.ok("tenant", "calendar", "unblock", "kinyozi", id)
 	c.refused("no such blocked time", "tenant", "calendar", "unblock", "kinyozi", id)
 	c.refused("no such booking", "tenant", "calendar", "no-show", "kinyozi", "ABC234")
-	c.refused("No business is called", "tenant", "calendar", "blocks", "nowhere")
+	c.refused("There is no business", "tenant", "calendar", "blocks", "nowhere")
 	if out := c.ok("tenant", "calendar", "link", "kinyozi", "juma"); !strings.Contains(out, `"url":"https://bookings.example/ics/`) {
 		t.Errorf("the link is %q", out)
 	}

@@ -178,7 +178,7 @@ func TestEveryFaultOfAModelEndsInAServedCustomer(t *testing.T) {
 // handed wants the admins to know that a customer waits.
 func (w world) handed(p *phone) {
 	w.t.Helper()
-	mustSay(w.t, w.phone(wanjiku).hear(), "needs a person")
+	mustSay(w.t, w.phone(wanjiku).hear(), "waiting for a person")
 	p.quiet()
 }
 

@@ -35,6 +35,7 @@ func TestRemindersAndFeedbackComeByThemselves(t *testing.T) {
 	w.advance(5 * time.Hour)
 	mustSay(t, p.hear(), "thank you for coming")
 	p.quiet()
+	mustSay(t, gone.hear(), "has been returned")
 	gone.quiet()
 }
 

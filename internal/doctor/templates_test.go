@@ -79,7 +79,7 @@ func TestTemplatesAreComparedWithTheProviders(t *testing.T) {
 	}{
 		{"all are approved", func(all []sim.Template) []sim.Template { return all }, doctor.OK, "all of them are approved"},
 		{"one is not there", func(all []sim.Template) []sim.Template { return all[2:] }, doctor.Fail, "ratiba_notice in en is not there"},
-		{"one lacks a language", func(all []sim.Template) []sim.Template { return all[:len(all)-1] }, doctor.Fail, "ratiba_call in sw is not there"},
+		{"one lacks a language", func(all []sim.Template) []sim.Template { return all[:len(all)-1] }, doctor.Fail, "ratiba_announcement in sw is not there"},
 		{"one is paused", set("ratiba_page", "sw", func(x *sim.Template) { x.Status = "PAUSED" }), doctor.Fail, "ratiba_page in sw is paused, not approved"},
 		{"one has other parameters", set("ratiba_page", "en", func(x *sim.Template) { x.Body = "{{1}} and {{2}}" }), doctor.Fail, "ratiba_page in en has 2 parameters, want 3"},
 		{"one lost its button", set("ratiba_relay", "en", func(x *sim.Template) { x.Buttons = 0 }), doctor.Fail, "ratiba_relay in en has 0 buttons, want 1"},

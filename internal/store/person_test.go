@@ -266,11 +266,16 @@ func TestAPersonReadsWhatIsKept(t *testing.T) {
 	want := map[string]int{
 		"contacts": 1, "contact_identities": 2, "inbox": 1, "timers": 1, "conversation_threads": 1, "transcript": 1, "outbox": 1,
 		"tool_calls": 1, "tasks": 1, "payment_attempts": 1, "llm_calls": 1, "escalations": 1, "bookings": 1, "booking_history": 1, "feedback": 1, "waitlist": 1,
-		"handoff_log": 1, "handoff_log_archive": 1, "held_messages": 1, "voice_calls": 1,
+		"handoff_log": 1, "handoff_log_archive": 1, "held_messages": 1, "voice_calls": 1, "broadcast_recipients": 0,
 	}
 	for table, n := range want {
 		if len(got.Kept[table]) != n {
 			t.Errorf("%s: %d rows, want %d", table, len(got.Kept[table]), n)
+		}
+	}
+	for table := range got.Kept {
+		if _, ok := want[table]; !ok {
+			t.Errorf("%s is told of, and nothing is wanted of it", table)
 		}
 	}
 	if len(got.Kept) != len(want) || got.Business != "Kinyozi Bora" || len(got.Person) != 2 {

@@ -17,6 +17,9 @@ import (
 // cardTap is what a page's button brings back, before the handoff's code.
 const cardTap = "card:"
 
+// reminding begins the keys of texts that remind of something.
+const reminding = "reminder"
+
 // templateOf are the texts for customers that have a template of their own; any
 // other goes out as a notice.
 var templateOf = map[string]string{ //nolint:gochecknoglobals // a constant table.
@@ -83,9 +86,9 @@ func (r *run) pageTemplate(th *thread.Thread, to who) *message.TemplateRef {
 	if th.ID == r.th.ID {
 		name = r.contactName()
 	}
-	reason, err := r.render(to.Lang, "platform_reason_"+strings.ToLower(th.Handoff.Signal), nil)
+	reason, err := r.render(to.Lang, "platform_signal", map[string]any{"signal": th.Handoff.Signal})
 	if err != nil {
-		reason = th.Handoff.Signal // a trigger without words of its own
+		reason = th.Handoff.Signal
 	}
 	return r.e.templates.Fill(template.Page, to.Lang, map[string]string{
 		template.Code: "#" + th.Handoff.Code, template.Name: name, template.Reason: reason,
@@ -101,7 +104,7 @@ func (r *run) templateFor(l line, to who) *message.TemplateRef {
 		name = own
 	case l.origin == outbox.Relay:
 		name = template.Relay
-	case l.origin == outbox.Reminder:
+	case l.origin == outbox.Reminder && strings.HasPrefix(l.key, reminding):
 		name = template.Reminder
 	}
 	return r.e.templates.Fill(name, to.Lang, map[string]string{template.Business: r.b.Tenant.Name, template.Text: l.out.Text})

@@ -36,7 +36,7 @@ func TestAnAdminWhoseWindowIsClosedGetsAPageAndThenTheCard(t *testing.T) {
 			if len(page) != 1 || page[0].Template == nil || page[0].Template.Name != template.Page {
 				t.Fatalf("got %+v, want the page template", page)
 			}
-			if p := page[0].Template.Parameters; p[0] != "#"+code || p[2] != "asked for a person" || page[0].Template.Payloads[0] != "card:"+code {
+			if p := page[0].Template.Parameters; p[0] != "#"+code || p[2] != "They asked for a person" || page[0].Template.Payloads[0] != "card:"+code {
 				t.Errorf("page says %v with payloads %v", p, page[0].Template.Payloads)
 			}
 			answer(w, code)
@@ -156,7 +156,7 @@ func TestADrivingAdminHearsThatTheirWordsDidNotArrive(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.run()
-	w.hears(wangu, "#"+code, "did not reach", "131026")
+	w.hears(wangu, "#"+code, "did not arrive", "Try to call them")
 	w.want("undelivered", "SELECT kind FROM tasks")
 	w.replays()
 }

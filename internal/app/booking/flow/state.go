@@ -129,7 +129,7 @@ type Credit struct {
 	Paid      money.Amount `json:"paid"`
 	Receipt   string       `json:"receipt"`
 	Returns   bool         `json:"returns,omitempty"` // it goes back by the rule
-	Asked     bool         `json:"asked,omitempty"`   // and that was begun
+	Asked     bool         `json:"begun,omitempty"`   // and that was begun
 }
 
 // Done is a booking this turn confirms.
