@@ -153,7 +153,9 @@ func (a *audit) index() {
 			if e.Receipt != "" {
 				a.totals.Charged++
 			}
-		case journal.MarkedRead, journal.PushRefused, journal.Queried:
+		case journal.MarkedRead, journal.PushRefused, journal.Queried, journal.CardPosted, journal.CardUpdated, journal.Whispered, journal.CardRefused, journal.TapPosted, journal.OrderAccepted,
+			journal.OrderRefused, journal.OrderEnded, journal.NotifyPosted, journal.ReversalAsked, journal.ReversalTold, journal.ReversalRefused,
+			journal.RefundAsked:
 		}
 	}
 	a.totals.WebhookFaults, a.totals.CallFaults = len(a.e.Webhooks), len(a.e.Faults)
@@ -225,9 +227,11 @@ func unacknowledged(entries []journal.Entry, before time.Time) []string {
 			if kind = journal.CallbackPost; e.Type == journal.Silent {
 				continue
 			}
-		case journal.InboundPosted, journal.StatusPosted, journal.CallbackPost:
+		case journal.InboundPosted, journal.StatusPosted, journal.CallbackPost, journal.ReversalTold:
 		case journal.SendAccepted, journal.SendRefused, journal.SendFailed, journal.MarkedRead, journal.PushAccepted,
-			journal.PushRefused, journal.Queried:
+			journal.PushRefused, journal.Queried, journal.CardPosted, journal.CardUpdated, journal.Whispered, journal.CardRefused, journal.TapPosted, journal.OrderAccepted,
+			journal.OrderRefused, journal.OrderEnded, journal.NotifyPosted, journal.ReversalAsked, journal.ReversalRefused,
+			journal.RefundAsked:
 			continue
 		}
 		key := strings.TrimSpace(fmt.Sprintf("%s %s %s", kind, e.ID, e.Status))

@@ -50,7 +50,9 @@ func (a *audit) money(all []*books) {
 				a.charged(e, byReceipt[e.Receipt], paidBy[e.ID])
 			}
 		case journal.SendAccepted, journal.SendRefused, journal.SendFailed, journal.MarkedRead, journal.StatusPosted,
-			journal.InboundPosted, journal.PushRefused, journal.CallbackPost, journal.Queried:
+			journal.InboundPosted, journal.PushRefused, journal.CallbackPost, journal.Queried, journal.CardPosted, journal.CardUpdated, journal.Whispered, journal.CardRefused, journal.TapPosted, journal.OrderAccepted,
+			journal.OrderRefused, journal.OrderEnded, journal.NotifyPosted, journal.ReversalAsked, journal.ReversalTold, journal.ReversalRefused,
+			journal.RefundAsked:
 		}
 	}
 	for _, b := range all {

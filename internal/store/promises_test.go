@@ -523,8 +523,14 @@ func TestP11AnUnnotedSendIsSentAgain(t *testing.T) {
 		after int
 		want  []string
 	}{
-		{0, []string{"first"}}, {life - 1, nil}, {life, []string{"first"}}, {2 * life, []string{"first"}}, {3 * life, []string{"first"}},
-		{4*life - 1, nil}, {4 * life, nil}, {4*life + 1, []string{"second"}},
+		{0, []string{"first"}},
+		{life - 1, nil},
+		{life, []string{"first"}},
+		{2 * life, []string{"first"}},
+		{3 * life, []string{"first"}},
+		{4*life - 1, nil},
+		{4 * life, nil},
+		{4*life + 1, []string{"second"}},
 	} {
 		if got := claim(later(step.after)); !cmp.Equal(got, step.want) {
 			t.Errorf("after %d s: started %v, want %v", step.after, got, step.want)

@@ -68,6 +68,17 @@ func (r *run) decide(ctx context.Context) error {
 		return r.requestTurn(ctx)
 	case pathSteps:
 		return r.stepsTurn(ctx)
+	case pathNothing, pathHold, pathQuiet:
+		return nil
+	case pathPayment, pathPaymentCheck, pathTimer, pathDecided, pathNotice, pathExpired, pathUndelivered, pathClock, pathLater, pathEngaged,
+		pathBriefed, pathTranslated, pathResume:
+	}
+	return r.decideEvent(ctx)
+}
+
+// decideEvent is decide for what no message brought.
+func (r *run) decideEvent(ctx context.Context) error {
+	switch r.path {
 	case pathPayment:
 		return r.paymentTurn(ctx)
 	case pathPaymentCheck:
@@ -95,7 +106,8 @@ func (r *run) decide(ctx context.Context) error {
 	case pathResume:
 		r.armTTL()
 		return r.resumeTurn(ctx)
-	case pathNothing, pathHold, pathQuiet:
+	case pathNothing, pathAdmin, pathRelay, pathHold, pathQuiet, pathPolite, pathRequest, pathSteps, pathPoison, pathUnreadable, pathSlow,
+		pathMissed, pathOptOut:
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ var (
 
 // Store is what turns need of one tenant's database. It is safe for
 // concurrent use.
-type Store interface {
+type Store interface { //nolint:interfacebloat // a method for each thing a turn does with a tenant's rows.
 	// Load reads everything a turn over the mailbox starts from.
 	Load(ctx context.Context, key ids.MailboxKey) (Snapshot, error)
 	// Read runs fn over a snapshot, for the reads of tools.

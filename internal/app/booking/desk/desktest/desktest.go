@@ -66,8 +66,9 @@ type Shop struct {
 // New opens a shop at Morning.
 func New(tb testing.TB) *Shop {
 	tb.Helper()
-	s := &Shop{Timers: map[string]calendar.Touch{},
-		t: tb, Now: Morning, Ledger: &Ledger{}, Book: &Book{}, Index: &Index{}, Broadcasts: &Broadcasts{},
+	s := &Shop{
+		Timers: map[string]calendar.Touch{},
+		t:      tb, Now: Morning, Ledger: &Ledger{}, Book: &Book{}, Index: &Index{}, Broadcasts: &Broadcasts{},
 		As: tool.Actor{ID: "+254711000000", Role: tenant.Owner},
 	}
 	var err error
