@@ -59,7 +59,7 @@ func (e erased[S]) Step(in graph.In[json.RawMessage]) (graph.Out[json.RawMessage
 	}
 	return graph.Out[json.RawMessage]{
 		State: state, Reads: out.Reads, Write: out.Write, Go: out.Go, Rest: out.Rest, Say: out.Say, Timers: out.Timers,
-		Tasks: out.Tasks, Handover: out.Handover, Rejected: out.Rejected, Reprompt: out.Reprompt,
+		Tasks: out.Tasks, Handover: out.Handover, Rejected: out.Rejected, Reprompt: out.Reprompt, Understood: out.Understood,
 	}, nil
 }
 

@@ -207,6 +207,9 @@ type Out[S any] struct {
 	Handover *Handover
 	Rejected bool // the input's intent is impossible here: a signal about the classifier
 	Reprompt bool // the same slot is asked for again
+	// Understood reports that the graph knew the words by itself, however unsure
+	// the input's intent is: nobody needs to be called because of them.
+	Understood bool
 }
 
 // Node is one row of the table.

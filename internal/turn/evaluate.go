@@ -77,7 +77,11 @@ func (r *run) evaluate(s stepped) *graph.Handover {
 	t := r.b.Tenant.Thresholds
 	asked := len(r.b.App.Expect(r.before.Node, r.before.State).Slots) > 0
 	missed := asked && (s.reprompt || handoff.Unsure(r.in, t))
-	r.th.Counters = handoff.Count(r.th.Counters, r.in, t, missed)
+	in := r.in
+	if s.known {
+		in.Confidence, missed = 1, false
+	}
+	r.th.Counters = handoff.Count(r.th.Counters, in, t, missed)
 	r.th.Counters.Tokens += utf8.RuneCountInString(r.in.Text) / tokenRunes
 	asks := r.in.Intent == graph.Human && r.in.Confidence >= understand.Sure // in words that code does not know
 	return handoff.Evaluate(handoff.Facts{Asked: asks, Counters: r.th.Counters, Graph: s.handover}, t)

@@ -23,6 +23,7 @@ type stepped struct {
 	handover *graph.Handover
 	rejected bool
 	reprompt bool
+	known    bool // the graph understood the words by itself
 }
 
 // walk takes the turn's input through the graph until it rests. It is a pure
@@ -72,6 +73,7 @@ func (s *stepped) take(out graph.Out[json.RawMessage]) {
 	s.tasks = append(s.tasks, out.Tasks...)
 	s.rejected = s.rejected || out.Rejected
 	s.reprompt = s.reprompt || out.Reprompt
+	s.known = s.known || out.Understood
 	if out.Handover != nil {
 		s.handover = out.Handover
 	}

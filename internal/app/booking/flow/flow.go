@@ -44,6 +44,10 @@ const (
 	Dropped        graph.Name = "CANCELLED"
 	MyBookings     graph.Name = "MY_BOOKINGS"
 	Answer         graph.Name = "ANSWER"
+	Wait           graph.Name = "WAITLIST"
+	Waiting        graph.Name = "WAITLISTED"
+	Offered        graph.Name = "WAITLIST_OFFER"
+	Rate           graph.Name = "FEEDBACK"
 	Back           graph.Name = "BACK"
 	Closed         graph.Name = "CLOSED"
 )
@@ -77,12 +81,29 @@ func Texts() fs.FS {
 // New builds the checked graph.
 func New() (*graph.Graph[State], error) {
 	return graph.New(graph.Def[State]{
-		Name: "booking", Version: Version, Start: Greet, Nodes: nodes(), Route: route,
-		Routes: []graph.Name{Settled, HoldExpired, PaymentFailed, Back, Answer, MyBookings, MovePick, DropPick, LetGo, Collect, Greet},
+		Name: "booking", Version: Version, Start: Greet, Nodes: knowing(nodes()), Route: route,
+		Routes: []graph.Name{Settled, HoldExpired, PaymentFailed, Back, Answer, Wait, Offered, Rate, MyBookings, MovePick, DropPick, LetGo, Collect, Greet},
 	})
 }
 
 type node = graph.Node[State]
+
+// knowing has each node that a turn begins at because of this app's own words say
+// that they were understood.
+func knowing(nodes []node) []node {
+	for n := range nodes {
+		step, name := nodes[n].Step, nodes[n].Name
+		if step == nil {
+			continue
+		}
+		nodes[n].Step = func(i in) out {
+			o := step(i)
+			o.Understood = o.Understood || i.Input.Event == nil && !i.State.Spent && tapped(i) == "" && routeWords(i) == name
+			return o
+		}
+	}
+	return nodes
+}
 
 func nodes() []node {
 	edges := func(names ...graph.Name) []graph.Name { return names }
@@ -111,6 +132,10 @@ func nodes() []node {
 		{Name: Dropped, Edges: edges(Dropped, Closed), Step: dropped},
 		{Name: MyBookings, Edges: edges(MyBookings, Greet, Back), Step: myBookings},
 		{Name: Answer, Edges: edges(Back), Step: answer},
+		{Name: Wait, Edges: edges(Wait, Waiting, Collect, Back), Step: wait},
+		{Name: Waiting, Edges: edges(Back), Step: waiting},
+		{Name: Offered, Edges: edges(Offered, Confirming, Collect, Greet, Closed), Step: offered},
+		{Name: Rate, Edges: edges(Rate, Back, Closed), Step: rated},
 		{Name: Back, Edges: edges(
 			Greet, Collect, Offering, Confirming, AwaitPayment, PaymentFailed, PayerCancelled, HoldExpired,
 			MovePick, MoveWhen, MoveOffer, MoveConfirm, DropPick, DropConfirm, MyBookings, Closed,

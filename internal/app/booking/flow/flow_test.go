@@ -29,7 +29,7 @@ func TestConversations(t *testing.T) { //nolint:tparallel // the edges are count
 	t.Parallel()
 	edges := &travelled{edges: map[string]bool{}, keys: map[string]bool{}}
 	var all []script
-	for _, group := range [][]script{bookingScripts, payingScripts, cardScripts, changingScripts, talkingScripts, againScripts} {
+	for _, group := range [][]script{bookingScripts, payingScripts, cardScripts, changingScripts, talkingScripts, againScripts, waitlistScripts} {
 		all = append(all, group...)
 	}
 	t.Run("scripts", func(t *testing.T) {

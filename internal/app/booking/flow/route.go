@@ -53,6 +53,15 @@ func routeTap(i in) graph.Name {
 	switch {
 	case id == tapHuman:
 		return Answer
+	case strings.HasPrefix(id, "rate/"):
+		return Rate
+	case strings.HasPrefix(id, tapTake), strings.HasPrefix(id, tapPass):
+		if waiting {
+			return i.Node // a payment is under way: one thing after the other
+		}
+		return Offered
+	case id == tapWait && !waiting:
+		return Wait
 	case id == tapMine:
 		return MyBookings
 	case waiting:
@@ -111,6 +120,10 @@ func routeIntent(i in) graph.Name {
 func routeWords(i in) graph.Name {
 	s, in := i.State, i.Input
 	switch {
+	case s.At == Rate && in.Event == nil && in.Text != "":
+		return Rate
+	case wantsToWait(in.Text) && !s.paying() && !payCancel(s):
+		return Wait
 	case s.booking() && givesUp(in.Text):
 		return LetGo
 	case !s.midway() && sameAgain(in.Text):

@@ -29,18 +29,22 @@ type State struct { //nolint:recvcheck // see above
 	// straight on from where it rests.
 	Decided bool `json:"decided,omitempty"`
 
-	Want   Want           `json:"want"`
-	Offer  *Offer         `json:"offer,omitempty"`
-	Picked *calendar.Slot `json:"picked,omitempty"`
-	Next   *Hold          `json:"next,omitempty"` // being taken by a write of this turn
-	Hold   *Hold          `json:"hold,omitempty"`
-	Payer  string         `json:"payer,omitempty"` // phone given in this thread for payment
-	Ask    *Ask           `json:"ask,omitempty"`   // the exact calls a yes would make
-	Pay    *Pay           `json:"pay,omitempty"`   // the last prompt that went out
-	Credit *Credit        `json:"credit,omitempty"`
-	Then   []string       `json:"then,omitempty"` // services to book after this one
-	Done   *Done          `json:"done,omitempty"` // what a confirmation of this turn is about
-	Gone   []string       `json:"gone,omitempty"` // bookings given up after a prompt had gone out
+	Want   Want                       `json:"want"`
+	Offer  *Offer                     `json:"offer,omitempty"`
+	Picked *calendar.Slot             `json:"picked,omitempty"`
+	Next   *Hold                      `json:"next,omitempty"` // being taken by a write of this turn
+	Hold   *Hold                      `json:"hold,omitempty"`
+	Payer  string                     `json:"payer,omitempty"` // phone given in this thread for payment
+	Ask    *Ask                       `json:"ask,omitempty"`   // the exact calls a yes would make
+	Pay    *Pay                       `json:"pay,omitempty"`   // the last prompt that went out
+	Credit *Credit                    `json:"credit,omitempty"`
+	Waits  *calendar.JoinWaitlistArgs `json:"waits,omitempty"`  // being taken by a write of this turn
+	Passed bool                       `json:"passed,omitempty"` // an offer of the waitlist is being let go
+	Rates  string                     `json:"rates,omitempty"`  // the visit that words are awaited about
+	Rated  string                     `json:"rated,omitempty"`  // what is being kept of a visit
+	Then   []string                   `json:"then,omitempty"`   // services to book after this one
+	Done   *Done                      `json:"done,omitempty"`   // what a confirmation of this turn is about
+	Gone   []string                   `json:"gone,omitempty"`   // bookings given up after a prompt had gone out
 
 	Booking *calendar.Booking `json:"booking,omitempty"` // being moved or cancelled
 	Around  When              `json:"around,omitzero"`   // its time, or the picked one, in civil terms

@@ -53,6 +53,8 @@ type world struct {
 	returns  bool                    // payments can be given back
 	refuse   map[string]graph.Result // by tool: answered once in place of doing it
 	calls    []graph.Call            // writes that were made
+	waits    []calendar.Wait
+	feedback []calendar.RecordFeedbackArgs
 }
 
 func newWorld(t tb) *world {
@@ -159,6 +161,9 @@ func (w *world) read(c graph.Call, now time.Time) graph.Result {
 		sort.Slice(out.Bookings, func(i, j int) bool { return out.Bookings[i].Start.Before(out.Bookings[j].Start) })
 		return answer(w.t, out)
 	}
+	if c.Tool == calendar.QueryWaitlist {
+		return answer(w.t, calendar.Waits{Waits: w.waits})
+	}
 	w.t.Fatalf("no read is called %s", c.Tool)
 	return graph.Result{}
 }
@@ -207,6 +212,15 @@ func (w *world) write(c graph.Call, now time.Time) graph.Result {
 	switch c.Tool {
 	case calendar.HoldSlot:
 		return w.hold(args[calendar.HoldSlotArgs](w.t, c), now)
+	case calendar.JoinWaitlist:
+		w.waits = append(slices.Clone(w.waits), calendar.Wait{JoinWaitlistArgs: args[calendar.JoinWaitlistArgs](w.t, c), Status: calendar.Waiting})
+		return answer(w.t, nil)
+	case calendar.LeaveWaitlist:
+		w.waits = nil
+		return answer(w.t, nil)
+	case calendar.RecordFeedback:
+		w.feedback = append(slices.Clone(w.feedback), args[calendar.RecordFeedbackArgs](w.t, c))
+		return answer(w.t, nil)
 	case calendar.ReleaseHold:
 		if b := w.bookings[args[calendar.ReleaseHoldArgs](w.t, c).BookingID]; b != nil && b.Status != calendar.Confirmed {
 			b.Status = calendar.Expired
