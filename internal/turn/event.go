@@ -135,9 +135,10 @@ func (r *run) stepPayment(ctx context.Context, raw json.RawMessage) error {
 		Kind: mailbox.Payment, Name: string(told.Kind), Data: raw, At: r.now,
 	}}
 	node, state := graph.Name(r.th.Node), r.th.State
-	owned := r.snap.Thread != nil && r.unreadable == nil && r.b.App.Owns(state, told.Subject)
+	owned := r.snap.Thread != nil && r.unreadable == nil && r.app.Owns(state, told.Subject)
 	if !owned {
-		node, state = r.b.App.Flow.Start()
+		r.app = r.b.App
+		node, state = r.app.Flow.Start()
 	}
 	s, err := r.walk(ctx, node, state)
 	if err != nil {
@@ -216,7 +217,7 @@ func (r *run) expire() {
 		return
 	}
 	if r.unreadable == nil { // else what it held lapses by itself
-		for _, call := range r.b.App.Close(r.th.State) {
+		for _, call := range r.app.Close(r.th.State) {
 			r.writes = append(r.writes, graph.Write{Call: call})
 		}
 	}

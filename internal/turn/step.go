@@ -30,8 +30,11 @@ func (r *run) walk(ctx context.Context, node graph.Name, state json.RawMessage) 
 	in := graph.In[json.RawMessage]{
 		Node: node, State: state, Input: r.in, Facts: r.facts(), Now: r.now, IDs: r.ids, Results: r.reads,
 	}
+	if r.assisted() {
+		in.Facts.Settings = r.office()
+	}
 	var s stepped
-	at, err := r.b.App.Flow.Begin(in)
+	at, err := r.app.Flow.Begin(in)
 	if err != nil {
 		return s, fmt.Errorf("begin: %w", err)
 	}
@@ -39,12 +42,12 @@ func (r *run) walk(ctx context.Context, node graph.Name, state json.RawMessage) 
 	for range maxSteps {
 		draws := r.ids.Clone() // a node that runs again after its reads draws the same
 		in.IDs = draws
-		out, err := r.b.App.Flow.Step(in)
+		out, err := r.app.Flow.Step(in)
 		if err != nil {
 			return s, fmt.Errorf("step: %w", err)
 		}
-		if len(out.Reads) > 0 {
-			if err := r.read(ctx, out.Reads); err != nil {
+		if len(out.Reads)+len(out.Previews) > 0 {
+			if err := r.read(ctx, out.Reads, out.Previews); err != nil {
 				return s, err
 			}
 			continue
