@@ -173,6 +173,33 @@ func TestAnAdminCancelsAndMovesABooking(t *testing.T) {
 	w.replays()
 }
 
+// Of several bookings one is chosen, never guessed.
+func TestOneOfSeveralIsChosen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.paid(mary, tomorrowAfternoon, "Mary Wambui")
+	w.paid("+254700000002", tomorrowAfternoon, "Mary Atieno")
+	owner := w.admin(wanjiku)
+	h := owner.say("cancel Mary's booking and what's today like")
+	mustSay(t, h, "There are several")
+	if len(h.choices()) != 2 {
+		t.Fatalf("offered: %v", h.choices())
+	}
+	mustSay(t, owner.hear(), "no bookings")
+	owner.last = h
+	code := h.choices()[1][1]
+	mustSay(t, owner.tap(code), "cancel the booking "+code)
+	mustSay(t, owner.tap("No"), "not done")
+	owner.last = h
+	owner.tap(code)
+	mustSay(t, owner.tap("Yes"), code, "is cancelled")
+	if n := w.counts(cancelled); n != 1 {
+		t.Errorf("%d are cancelled", n)
+	}
+	mustSay(t, owner.say("move "+h.choices()[0][1]), "which day and time")
+	w.replays()
+}
+
 // A yes counts in time, from who was asked, and for what was asked.
 func TestAYesIsGoodForOneQuestion(t *testing.T) {
 	t.Parallel()

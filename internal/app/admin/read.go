@@ -119,6 +119,9 @@ var parting = regexp.MustCompile(`(?i)(?:[\s.,!]+(?:please|thanks|thank you|asan
 // breaks are where one command may end and another begin.
 var breaks = regexp.MustCompile(`(?i)\s*(?:[\n;,?.!]+\s+|[\n;]+|\s+(?:and then|and|then|na|kisha|halafu|pia)\s+)`)
 
+// maxBreaks is in how many places one is looked for.
+const maxBreaks = 40
+
 // said is what an admin wrote, or tapped in its place.
 func said(i graph.Input) string {
 	switch {
@@ -156,7 +159,7 @@ func cut(text string) (piece, rest string) {
 	if parse(text).Verb == tell {
 		return text, ""
 	}
-	for _, at := range breaks.FindAllStringIndex(text, -1) {
+	for _, at := range breaks.FindAllStringIndex(text, maxBreaks) {
 		if first := parse(text[:at[0]]); first.Verb == unknown && !polite(first.Text) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -126,5 +127,12 @@ func TestMonths(t *testing.T) {
 		if got := monthOf(i, text).Format(time.DateOnly); got != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
 		}
+	}
+}
+
+func BenchmarkReadALongText(b *testing.B) {
+	text := strings.Repeat("a. ", 1365)
+	for b.Loop() {
+		verbs(text)
 	}
 }
