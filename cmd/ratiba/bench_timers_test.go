@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -23,17 +24,18 @@ func TestBenchTimersFireOnceAcrossARestart(t *testing.T) {
 		"a part of a longer window":      {"--window", "60s", "--run", "1s"},
 		"stopped, over one on a network": {"--window", "1s", "--store", "postgres", "--dsn", "?"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { //nolint:paralleltest // each is a process that keeps time
 			args := append([]string{"bench", "timers", "--count", "60", "--tenants", "2", "--json", "--data", t.TempDir()}, args...)
 			if args[len(args)-1] == "?" {
 				args[len(args)-1] = dbtest.Postgres(t)
 			}
 			cmd := exec.CommandContext(t.Context(), self, args...)
 			cmd.Env = append(os.Environ(), asCommand+"=1")
+			var said bytes.Buffer
+			cmd.Stderr = &said
 			out, err := cmd.Output()
 			if err != nil {
-				t.Fatalf("%v: %s", err, out)
+				t.Fatalf("%v: %s %s", err, out, said.String())
 			}
 			var figures map[string]float64
 			if err := json.Unmarshal(out, &figures); err != nil {

@@ -181,6 +181,18 @@ type Section struct {
 	Settings any
 }
 
+// Office is what the steps of an admins' own assistant read as
+// graph.Facts.Settings: who writes, and what the business's app brings. It
+// belongs to no kind of business.
+type Office struct {
+	Actor   tool.Actor
+	Nouns   map[string][]understand.Noun // those of the business's app
+	Waiting int                          // customers who wait for a person
+	// Confirms reports whether a call of the tool needs a yes, which follows from
+	// its safety class and the tenant alone, and whether there is such a tool.
+	Confirms func(tool string) (needed, known bool)
+}
+
 // Flow is a graph with its state erased to JSON.
 type Flow interface {
 	Name() string

@@ -52,13 +52,13 @@ func (e erased[S]) Step(in graph.In[json.RawMessage]) (graph.Out[json.RawMessage
 		return graph.Out[json.RawMessage]{}, err
 	}
 	state := in.State
-	if len(out.Reads) == 0 { // else the node runs again with the state it had
+	if len(out.Reads)+len(out.Previews) == 0 { // else the node runs again with the state it had
 		if state, err = json.Marshal(out.State); err != nil {
 			return graph.Out[json.RawMessage]{}, fmt.Errorf("encode state at %s: %w", in.Node, err)
 		}
 	}
 	return graph.Out[json.RawMessage]{
-		State: state, Reads: out.Reads, Write: out.Write, Go: out.Go, Rest: out.Rest, Say: out.Say, Timers: out.Timers,
+		State: state, Reads: out.Reads, Previews: out.Previews, Write: out.Write, Go: out.Go, Rest: out.Rest, Say: out.Say, Timers: out.Timers,
 		Tasks: out.Tasks, Handover: out.Handover, Rejected: out.Rejected, Reprompt: out.Reprompt, Understood: out.Understood,
 	}, nil
 }

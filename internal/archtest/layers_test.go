@@ -28,7 +28,7 @@ var layers = []layer{
 	{"turn", []string{"turn"}},
 	{"apps", []string{
 		"app/booking/calendar", "app/booking/bookingsql", "app/booking/desk", "app/booking/tools/*", "app/booking/tools",
-		"app/booking/desk/desktest", "app/booking/flow", "app/booking/notices", "app/booking",
+		"app/booking/desk/desktest", "app/booking/flow", "app/booking/notices", "app/booking", "app/admin",
 	}},
 	{"adapters", []string{"store", "coord/redis", "channel/whatsapp", "channel/voice", "llm/openai", "llm/anthropic", "payment/mpesa", "payment/pesapal", "fetch", "notify/slack", "httpd", "telemetry", "mcp"}},
 	{"composition", []string{"server"}},

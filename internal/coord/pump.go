@@ -138,7 +138,7 @@ func (p *Pump) Next() time.Time {
 func (p *Pump) Idle(ctx context.Context) error {
 	for {
 		p.mu.Lock()
-		if p.jobs == 0 && p.claims == 0 && p.pauses == 0 && !p.sweeping && !p.queue.due(p.cfg.Clock.Now()) {
+		if !p.busy() {
 			p.mu.Unlock()
 			return nil
 		}
@@ -153,6 +153,17 @@ func (p *Pump) Idle(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// Busy reports whether something is under way or due.
+func (p *Pump) Busy() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.busy()
+}
+
+func (p *Pump) busy() bool {
+	return p.jobs > 0 || p.claims > 0 || p.pauses > 0 || p.sweeping || p.queue.due(p.cfg.Clock.Now())
 }
 
 // Start runs the pump until Stop. The end of ctx does not stop it. A pump is

@@ -193,11 +193,12 @@ type Task struct {
 // Handover asks for a human.
 type Handover struct{ Signal, Detail string }
 
-// Out is what a step decides. Exactly one of Reads, Write, Go and rest (none
+// Out is what a step decides. Exactly one of Reads or Previews, Write, Go and rest (none
 // of them) moves the turn on.
 type Out[S any] struct {
 	State    S
 	Reads    []Call // perform these, then run this node again with the state it had
+	Previews []Call // with the reads: what these calls would do, in Results under their own digests
 	Write    *Write
 	Go       Name // run that node now, in the same turn
 	Rest     Name // wait there for the next turn; an end node closes the thread
@@ -362,7 +363,7 @@ func (g *Graph[S]) Step(in In[S]) (Out[S], error) {
 	out := n.Step(in)
 	var taken []Name
 	switch {
-	case len(out.Reads) > 0:
+	case len(out.Reads)+len(out.Previews) > 0:
 	case out.Write != nil:
 		taken = []Name{out.Write.Success, out.Write.Conflict}
 	case out.Go != "":

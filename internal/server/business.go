@@ -238,6 +238,7 @@ func (s *Server) composeBusiness(k store.Registered) (*business, error) {
 		phones = append(phones, admin.Phone)
 	}
 	b.turns, err = turn.NewBusiness(&b.tenant, a.App, a.registry, store.Turns{Tenant: st, Admins: phones})
+	b.turns.Admin = s.assistant
 	return b, err
 }
 

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/ratiba/ratiba/internal/app"
+	"github.com/ratiba/ratiba/internal/app/admin"
 	"github.com/ratiba/ratiba/internal/app/booking"
 	bookingtools "github.com/ratiba/ratiba/internal/app/booking/tools"
 	"github.com/ratiba/ratiba/internal/broadcast"
@@ -61,6 +62,7 @@ type Server struct {
 	store     *store.Store
 	hot       coord.Hot
 	apps      map[string]kind
+	assistant app.App // of every business's own people
 	engine    *turn.Engine
 	texts     *wording.Catalogue // the platform's own
 	templates template.Set
@@ -101,6 +103,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.routes.Store(&routes{})
 	var err error
+	if s.assistant, err = admin.New(); err != nil {
+		return nil, fmt.Errorf("compose the admins' assistant: %w", err)
+	}
 	if s.apps, err = composeApps(cfg.Apps...); err != nil {
 		return nil, err
 	}
@@ -302,7 +307,7 @@ func (s *Server) Idle(ctx context.Context) error {
 		if err := s.sends.Idle(ctx); err != nil {
 			return err
 		}
-		if next := s.turns.Next(); next.IsZero() || next.After(s.cfg.Clock.Now()) {
+		if !s.turns.Busy() && !s.sends.Busy() { // a send that failed may have woken a turn meanwhile
 			return nil
 		}
 	}

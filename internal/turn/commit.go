@@ -148,7 +148,7 @@ func (r *run) keep(ctx context.Context, s stepped) error {
 	if err := r.tell(ctx, s, outbox.Agent); err != nil {
 		return err
 	}
-	if r.b.App.Flow.Ends(s.rest) {
+	if r.app.Flow.Ends(s.rest) {
 		r.close()
 		return nil
 	}

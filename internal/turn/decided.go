@@ -47,7 +47,7 @@ func (r *run) stepDecided(ctx context.Context, escalation string, decision json.
 	r.in = graph.Input{Language: r.th.Language, LanguageConfidence: 1, Confidence: 1, Event: &graph.Event{
 		Kind: mailbox.Decided, Name: escalation, Data: decision, At: r.now,
 	}}
-	s, err := r.walk(ctx, r.b.App.Flow, graph.Name(r.th.Node), r.th.State)
+	s, err := r.walk(ctx, r.app.Flow, graph.Name(r.th.Node), r.th.State)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,9 @@ func (r *run) adminTurn(ctx context.Context) error {
 		r.opens = false // an admin's words are none of a customer's, even where they are one as well
 	}
 	m := r.batch.Messages()[0] // admins' messages are answered one by one
+	if r.b.Admin.Flow != nil && strings.HasPrefix(m.Choice, r.b.Admin.Name+":") {
+		return r.assist(ctx, m) // answers the assistant, whomever they drive
+	}
 	text := m.Text
 	if m.Choice != "" && m.Choice[0] == '/' {
 		text = m.Choice
@@ -58,7 +61,7 @@ func (r *run) adminTurn(ctx context.Context) error {
 		r.opens = true // here they are the customer: another admin is with them
 		return r.relayToHuman(ctx)
 	}
-	return r.tellAdmin(ctx, "platform_admin_hello", map[string]any{"waiting": len(r.waiting())})
+	return r.assist(ctx, m)
 }
 
 // quoting routes what an admin wrote under a card or a relayed message to the

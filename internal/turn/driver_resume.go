@@ -106,7 +106,7 @@ func (r *run) goOn(ctx context.Context, e graph.Event) error {
 		return nil
 	}
 	r.in = graph.Input{Language: r.th.Language, LanguageConfidence: 1, Confidence: 1, Event: &e}
-	s, err := r.walk(ctx, r.b.App.Flow, graph.Name(r.th.Node), r.th.State)
+	s, err := r.walk(ctx, r.app.Flow, graph.Name(r.th.Node), r.th.State)
 	if err != nil {
 		return err
 	}

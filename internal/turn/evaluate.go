@@ -38,7 +38,7 @@ func (r *run) stepsTurn(ctx context.Context) error {
 			return nil
 		}
 	}
-	s, err := r.walk(ctx, r.b.App.Flow, graph.Name(r.th.Node), r.th.State)
+	s, err := r.walk(ctx, r.app.Flow, graph.Name(r.th.Node), r.th.State)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func signal(in graph.Input, s stepped) string {
 // evaluate counts the turn and returns the trigger that fires, if any.
 func (r *run) evaluate(s stepped) *graph.Handover {
 	t := r.b.Tenant.Thresholds
-	asked := len(r.b.App.Expect(r.before.Node, r.before.State).Slots) > 0
+	asked := len(r.app.Expect(r.before.Node, r.before.State).Slots) > 0
 	missed := asked && (s.reprompt || handoff.Unsure(r.in, t))
 	in := r.in
 	if s.known {

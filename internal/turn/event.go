@@ -149,11 +149,12 @@ func (r *run) stepPayment(ctx context.Context, raw json.RawMessage) error {
 		Kind: mailbox.Payment, Name: string(told.Kind), Data: raw, At: r.now,
 	}}
 	node, state := graph.Name(r.th.Node), r.th.State
-	owned := r.snap.Thread != nil && r.unreadable == nil && r.b.App.Owns(state, told.Subject)
+	owned := r.snap.Thread != nil && r.unreadable == nil && r.app.Owns(state, told.Subject)
 	if !owned {
-		node, state = r.b.App.Flow.Start()
+		r.app = r.b.App
+		node, state = r.app.Flow.Start()
 	}
-	s, err := r.walk(ctx, r.b.App.Flow, node, state)
+	s, err := r.walk(ctx, r.app.Flow, node, state)
 	if err != nil {
 		return err
 	}
@@ -209,7 +210,7 @@ func (r *run) timerTurn(ctx context.Context) error {
 	r.in = graph.Input{Language: r.th.Language, LanguageConfidence: 1, Confidence: 1, Event: &graph.Event{
 		Kind: mailbox.Timer, Name: e.Name, Data: e.Data, At: r.batch.Items[0].ReceivedAt,
 	}}
-	s, err := r.walk(ctx, r.b.App.Flow, graph.Name(r.th.Node), r.th.State)
+	s, err := r.walk(ctx, r.app.Flow, graph.Name(r.th.Node), r.th.State)
 	if err != nil {
 		return err
 	}
@@ -223,6 +224,7 @@ func (r *run) noticeTurn(ctx context.Context) error {
 	if notices == nil {
 		return nil
 	}
+	r.app = r.b.App // whose words they are, even to one of the business's own people
 	e := r.batch.Event()
 	r.in = graph.Input{Language: r.th.Language, LanguageConfidence: 1, Confidence: 1, Event: &graph.Event{
 		Kind: e.Kind, Name: e.Name, Data: e.Data, At: r.batch.Items[0].ReceivedAt,
@@ -247,7 +249,7 @@ func (r *run) expire() {
 		return
 	}
 	if r.unreadable == nil { // else what it held lapses by itself
-		for _, call := range r.b.App.Close(r.th.State) {
+		for _, call := range r.app.Close(r.th.State) {
 			r.writes = append(r.writes, graph.Write{Call: call})
 		}
 	}

@@ -343,7 +343,7 @@ func TestABriefingFollowsThePage(t *testing.T) {
 	if got := strings.Join(rows, " "); got != "/take /send /transcript /translate /dismiss" {
 		t.Errorf("to tap there is %s", got)
 	}
-	brief("en", "ZZ") // of a handoff that is over
+	brief("en", "over") // no code of an open handoff
 	w.silent(wangu)
 	w.say(wangu, "/take")
 	w.send()

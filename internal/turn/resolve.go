@@ -190,36 +190,48 @@ func (r *run) pacing(ctx context.Context, p path) path {
 // as it is.
 func (r *run) begin() {
 	r.ids = ids.NewSource(r.seed, r.now)
-	r.unreadable = nil
+	r.unreadable, r.app = nil, r.appOf(r.snap.Thread)
 	fresh := ids.ThreadID(r.ids.New())
 	if r.snap.Thread != nil {
-		th := r.before
-		if th.Handoff != nil {
-			h := *th.Handoff
-			th.Handoff = &h
-		}
-		th.LastAt = r.now
-		node, state, err := r.b.App.Flow.Upgrade(th.GraphVer, graph.Name(th.Node), th.State)
-		if err == nil && th.App != r.b.App.Name {
-			err = fmt.Errorf("the thread is of app %s", th.App)
-		}
-		if err != nil {
-			r.unreadable = err
-		} else {
-			th.Node, th.State, th.GraphVer = string(node), state, r.b.App.Flow.Version()
-		}
-		r.th = &th
+		r.resume()
 		return
 	}
-	node, state := r.b.App.Flow.Start()
+	node, state := r.app.Flow.Start()
 	r.th = &thread.Thread{
-		ID: fresh, ContactID: r.snap.Contact.ID, Actor: thread.Customer, App: r.b.App.Name, Mailbox: r.claim.Key,
-		GraphVer: r.b.App.Flow.Version(), Node: string(node), State: state, Driver: thread.AgentDriving,
+		ID: fresh, ContactID: r.snap.Contact.ID, Actor: thread.Customer, App: r.app.Name, Mailbox: r.claim.Key,
+		GraphVer: r.app.Flow.Version(), Node: string(node), State: state, Driver: thread.AgentDriving,
 		Language: r.language(), OpenedAt: r.now, LastAt: r.now,
 	}
 	if r.admin != nil {
 		r.th.Actor = thread.Admin
 	}
+}
+
+// resume copies the open thread and brings it to this build's version.
+func (r *run) resume() {
+	th := r.before
+	if th.Handoff != nil {
+		h := *th.Handoff
+		th.Handoff = &h
+	}
+	th.LastAt = r.now
+	node, state, err := r.app.Flow.Upgrade(th.GraphVer, graph.Name(th.Node), th.State)
+	if err == nil && th.App != r.app.Name {
+		err = fmt.Errorf("the thread is of app %s", th.App)
+	}
+	if err != nil && th.Actor == thread.Admin { // it holds nothing: it begins again
+		node, state = r.app.Flow.Start()
+		err, th.App, th.Pending = nil, r.app.Name, nil
+		if r.admin == nil {
+			th.Actor = thread.Customer // they are an admin no more
+		}
+	}
+	if err != nil {
+		r.unreadable = err
+	} else {
+		th.Node, th.State, th.GraphVer = string(node), state, r.app.Flow.Version()
+	}
+	r.th = &th
 }
 
 // language is what the contact is answered in before anything is understood.

@@ -130,9 +130,12 @@ func (r *run) choices(l *line, say graph.Say, lang string) error {
 
 // render fills a text of the platform's or the app's catalogue.
 func (r *run) render(lang, key string, facts map[string]any) (string, error) {
-	texts := r.b.App.Texts
-	if r.e.cfg.Texts.Has(key) {
+	texts := r.app.Texts
+	switch {
+	case r.e.cfg.Texts.Has(key):
 		texts = r.e.cfg.Texts
+	case !texts.Has(key):
+		texts = r.b.App.Texts // an admin's turn about a customer's thread
 	}
 	all := map[string]any{
 		"now": r.now, "business": r.b.Tenant.Name, "assistant": r.b.Tenant.Assistant,
@@ -194,7 +197,7 @@ func (r *run) rawOn(th ids.ThreadID, epoch int64, to who, origin outbox.Origin, 
 // say speaks a step's lines to the contact and to the admins.
 func (r *run) say(ctx context.Context, says []graph.Say, origin outbox.Origin) error {
 	for _, s := range says {
-		to := []who{r.customer()}
+		to := []who{r.listener()}
 		from := origin
 		if s.To == graph.ToAdmins {
 			to, from = r.admins(), outbox.System

@@ -32,6 +32,9 @@ func (r *run) walk(ctx context.Context, flow app.Flow, node graph.Name, state js
 	in := graph.In[json.RawMessage]{
 		Node: node, State: state, Input: r.in, Facts: r.facts(), Now: r.now, IDs: r.ids, Results: r.reads,
 	}
+	if r.assisted() {
+		in.Facts.Settings = r.office()
+	}
 	var s stepped
 	at, err := flow.Begin(in)
 	if err != nil {
@@ -45,8 +48,8 @@ func (r *run) walk(ctx context.Context, flow app.Flow, node graph.Name, state js
 		if err != nil {
 			return s, fmt.Errorf("step: %w", err)
 		}
-		if len(out.Reads) > 0 {
-			if err := r.read(ctx, out.Reads); err != nil {
+		if len(out.Reads)+len(out.Previews) > 0 {
+			if err := r.read(ctx, out.Reads, out.Previews); err != nil {
 				return s, err
 			}
 			continue

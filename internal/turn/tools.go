@@ -15,11 +15,11 @@ import (
 	"github.com/ratiba/ratiba/internal/tool"
 )
 
-// read performs reads over one snapshot and keeps their results: they are
-// recorded inputs of the turn.
-func (r *run) read(ctx context.Context, calls []graph.Call) error {
+// read performs reads and previews over one snapshot and keeps their results:
+// they are recorded inputs of the turn.
+func (r *run) read(ctx context.Context, calls, previews []graph.Call) error {
 	if r.replay != nil {
-		return fmt.Errorf("replay: %s was not read then", calls[0].Tool)
+		return fmt.Errorf("replay: %s was not read then", append(calls, previews...)[0].Tool)
 	}
 	start := r.e.cfg.Clock.Now()
 	err := r.b.Store.Read(ctx, func(q db.Q) error {
@@ -31,6 +31,13 @@ func (r *run) read(ctx context.Context, calls []graph.Call) error {
 			r.reads[call.Digest()] = res
 			r.tools = append(r.tools, ToolCall{Call: call, Result: res, Actor: r.actor().ID})
 			r.log(ctx, slogInfo, "tool.invoked", attr("tool", call.Tool), attr("digest", call.Digest()), attr("code", res.Code))
+		}
+		for _, call := range previews { // nothing is invoked yet
+			res, err := r.b.Tools.Preview(ctx, r.env(q, nil), call)
+			if err != nil {
+				return err
+			}
+			r.reads[call.Digest()] = res
 		}
 		return nil
 	})
@@ -91,8 +98,8 @@ func (r *run) actor() tool.Actor {
 // place is where the turn stands, as the app's table sees it.
 func (r *run) place() tool.Place {
 	p := tool.Place{Driver: r.before.Driver}
-	if r.b.App.Dimensions != nil && r.th != nil {
-		p.State = r.b.App.Dimensions(r.th.Node, r.th.State)
+	if r.app.Dimensions != nil && r.th != nil {
+		p.State = r.app.Dimensions(r.th.Node, r.th.State)
 	}
 	return p
 }

@@ -77,6 +77,7 @@ type Understander interface {
 type Business struct {
 	Tenant *tenant.Tenant
 	App    app.App
+	Admin  app.App // the admins' own assistant; without a Flow there is none
 	Tools  *tool.Registry
 	Store  Store
 
@@ -280,6 +281,7 @@ type run struct {
 	now    time.Time
 	turnID ids.TurnID
 	admin  *tenant.Admin // set when the writer is one
+	app    app.App       // whose graph the thread is in
 	before thread.Thread // the open thread as it was read; zero when there is none
 	paced  path          // what the contact's rate made of a turn through the graph
 	// unreadable says why this build cannot read the open thread's state.

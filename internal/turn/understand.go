@@ -76,7 +76,7 @@ func (r *run) previous() string {
 }
 
 // expect says what the thread was last asked.
-func (r *run) expect() understand.Expect { return r.b.App.Expect(r.th.Node, r.th.State) }
+func (r *run) expect() understand.Expect { return r.app.Expect(r.th.Node, r.th.State) }
 
 // origin says what a model call belongs to and in whose name it speaks.
 func (r *run) origin(expect understand.Expect) understand.IDs {

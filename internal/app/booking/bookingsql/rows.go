@@ -102,7 +102,7 @@ func Booking(ctx context.Context, q db.Q, c Caller, id string) (calendar.Booking
 // maxListed bounds a list of bookings.
 const maxListed = 50
 
-// List returns a contact's bookings, soonest first: those to come and still
+// List returns the booking with a code, or a contact's, soonest first: those to come and still
 // standing, or with Past all of them. A long list keeps what is nearest to now
 // or, with Past, newest.
 func List(ctx context.Context, q db.Q, now time.Time, a calendar.QueryBookingsArgs) (calendar.Bookings, error) {
@@ -111,6 +111,8 @@ func List(ctx context.Context, q db.Q, now time.Time, a calendar.QueryBookingsAr
 		OR b.status IN ('held', 'pending_payment') AND b.hold_until > $2) ORDER BY b.starts_at, b.id LIMIT $3`,
 		[]any{a.ContactID, db.At(now), maxListed}
 	switch {
+	case a.Code != "":
+		query, args = `WHERE b.code = $1 AND (b.contact_id = $2 OR $2 = '') LIMIT 2`, []any{a.Code, a.ContactID}
 	case a.BookingID != "":
 		query, args = `WHERE b.contact_id = $1 AND b.id = $2`, []any{a.ContactID, a.BookingID}
 	case a.Past:

@@ -21,6 +21,9 @@ func Stats(ctx context.Context, q db.Q, c Caller, currency string, a calendar.Qu
 		return calendar.Stats{}, refuse(InvalidArguments)
 	}
 	if c.Staff != "" {
+		if a.Report == calendar.ReportRevenue {
+			return calendar.Stats{}, refuse(calendar.OwnersOnly)
+		}
 		if a.StaffID != "" && a.StaffID != c.Staff {
 			return calendar.Stats{}, refuse(calendar.NotYours)
 		}
@@ -43,9 +46,6 @@ func Stats(ctx context.Context, q db.Q, c Caller, currency string, a calendar.Qu
 	case calendar.ReportDay:
 		return r.day(ctx, d)
 	case calendar.ReportRevenue:
-		if c.Staff != "" {
-			return calendar.Stats{}, refuse(calendar.OwnersOnly)
-		}
 		return r.revenue(ctx, d)
 	case calendar.ReportFreeHours:
 		return r.free(ctx, d)

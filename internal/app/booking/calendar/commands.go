@@ -100,9 +100,11 @@ type Availability struct {
 	More    bool   `json:"more,omitempty"` // Limit cut the list
 }
 
-// QueryBookingsArgs asks for a contact's bookings, soonest first.
+// QueryBookingsArgs asks for a contact's bookings, soonest first, or for the one
+// with a code.
 type QueryBookingsArgs struct {
-	ContactID string `json:"contact_id"`
+	ContactID string `json:"contact_id,omitempty"`
+	Code      string `json:"code,omitempty"`       // of anybody's booking, in any state
 	BookingID string `json:"booking_id,omitempty"` // only this one, in any state
 	Past      bool   `json:"past,omitempty"`       // ended and cancelled ones too
 }

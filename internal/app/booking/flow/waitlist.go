@@ -72,7 +72,7 @@ func (b business) serviceTitle(id string) string {
 	return sv.Name.In(b.lang)
 }
 
-// waiting says what the customer waits for now, or no more.
+// waiting says what the customer is in line for, or that they no longer are.
 func waiting(i in) out {
 	s, b := i.State, about(i)
 	if s.Waits == nil {

@@ -32,3 +32,18 @@ func TestAContactSeesOwnBookingsOnlySoonestFirst(t *testing.T) {
 	}
 	desktest.Refused[calendar.Alternatives](s, "eve", calendar.QueryBookings, args, calendar.NoSuchBooking)
 }
+
+func TestACodeFindsABookingForTheBusinessAlone(t *testing.T) {
+	t.Parallel()
+	s := desktest.New(t)
+	b := s.Confirmed("asha", "B1", desktest.At(3, 9, 0))
+	args := calendar.QueryBookingsArgs{Code: b.Code}
+	if got := desktest.Must[calendar.Bookings](s, "", calendar.QueryBookings, args).Bookings; len(got) != 1 || got[0].ID != "B1" {
+		t.Fatalf("by its code: %+v", got)
+	}
+	desktest.Refused[calendar.Alternatives](s, "ben", calendar.QueryBookings, args, calendar.NoSuchBooking)
+	args.ContactID = "ben"
+	if got := desktest.Must[calendar.Bookings](s, "ben", calendar.QueryBookings, args).Bookings; len(got) != 0 {
+		t.Fatalf("another contact's booking: %+v", got)
+	}
+}
