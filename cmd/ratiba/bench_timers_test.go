@@ -12,19 +12,19 @@ import (
 
 // Every timer of every open handoff fires once, though the process that fires
 // them ends halfway, by itself or by a kill.
-func TestBenchTimersFireOnceAcrossARestart(t *testing.T) {
+func TestBenchTimersFireOnceAcrossARestart(t *testing.T) { //nolint:tparallel // each row is a process that keeps time
 	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, args := range map[string][]string{
+	for name, args := range map[string][]string{ //nolint:paralleltest // as above
 		"stopped":                        {"--window", "1s"},
 		"killed":                         {"--window", "1s", "--kill"},
 		"a part of a longer window":      {"--window", "60s", "--run", "1s"},
 		"stopped, over one on a network": {"--window", "1s", "--store", "postgres", "--dsn", "?"},
 	} {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // each is a process that keeps time
+		t.Run(name, func(t *testing.T) {
 			args := append([]string{"bench", "timers", "--count", "60", "--tenants", "2", "--json", "--data", t.TempDir()}, args...)
 			if args[len(args)-1] == "?" {
 				args[len(args)-1] = dbtest.Postgres(t)

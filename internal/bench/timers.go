@@ -80,9 +80,17 @@ func Timers(ctx context.Context, opt Options, o TimersOptions) (r Report, err er
 	if err != nil {
 		return r, err
 	}
-	all, err := n.fired(due)
+	all, err := n.fired()
 	if err != nil {
 		return r, err
+	}
+	left, err := timersLeft(ctx, cfg, first.Add(o.Run))
+	if err != nil {
+		return r, err
+	}
+	unwritten := due - len(all)
+	if left != 0 || unwritten < 0 || unwritten > 0 && !o.Kill || unwritten > turnWorkers {
+		return r, fmt.Errorf("the run produced wrong results: %d timers were written down as fired and %d are left, want %d and none", len(all), left, due)
 	}
 	var late, apart []time.Duration
 	for _, s := range all {
@@ -95,6 +103,7 @@ func Timers(ctx context.Context, opt Options, o TimersOptions) (r Report, err er
 	slices.Sort(apart)
 	r.add("handoffs", float64(o.Count), "open, each with a timer")
 	r.add("timers", float64(due), "that were due while it was looked at")
+	r.add("unwritten", float64(unwritten), "that fired, in a process killed before it wrote so down")
 	r.add("span_s", opt.Span.Seconds(), "within which they are due, evenly")
 	r.add("restart_s", round(g.until.Sub(g.from).Seconds()), "from the end of one process to the next one's start")
 	r.add("late_p50_ms", quantile(late, 0.5), "from due to committed")
@@ -103,6 +112,35 @@ func Timers(ctx context.Context, opt Options, o TimersOptions) (r Report, err er
 	r.add("late_max_apart_ms", quantile(apart, 1), "of those that were not due within a second of the restart")
 	r.add("later_than_1s", float64(len(late)-len(upTo(late, inTime))), "timers that were more than a second late")
 	return r, nil
+}
+
+// timersLeft counts the measured timers that were due before an instant and are
+// still set. Only the store can say so of a process that was killed: between the
+// commit of a turn and the line about it there is a moment to die in.
+func timersLeft(ctx context.Context, cfg store.Config, before time.Time) (left int, err error) {
+	w, err := openWorld(ctx, cfg)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, w.store.Close()) }()
+	known, err := w.store.Tenants(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, k := range known {
+		st, err := w.store.Tenant(k.Tenant.ID, k.Tenant.App)
+		if err != nil {
+			return 0, err
+		}
+		var n int
+		if err := st.Read(ctx, func(q db.Q) error {
+			return db.Gather(ctx, q, db.Into("count timers", []any{&n}, "SELECT count(*) FROM timers WHERE name = $1 AND due_at < $2", clockTimer, db.At(before)))
+		}); err != nil {
+			return 0, err
+		}
+		left += n
+	}
+	return left, nil
 }
 
 // upTo are the sorted durations that are not above most.
