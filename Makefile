@@ -44,11 +44,11 @@ test:
 # What `make test` runs beside the servers.
 suites:
 	@mkdir -p build
-	CGO_ENABLED=1 go test -race -shuffle=on -count=1 -p 2 -timeout 12m -skip '^TestChaos$$' \
+	CGO_ENABLED=1 go test -race -shuffle=on -count=1 -p 2 -timeout 25m -skip '^TestChaos$$' \
 		-coverpkg=$(COVERPKG) -coverprofile=build/cover.out ./...
 	scripts/cover.sh build/cover.out $(FLOOR) $(COVERED)
 ifeq ($(findstring postgres,$(RATIBA_WITHOUT)),)
-	RATIBA_TEST_BACKEND=postgres CGO_ENABLED=1 go test -race -shuffle=on -count=1 -p 2 -timeout 12m $(BOTH)
+	RATIBA_TEST_BACKEND=postgres CGO_ENABLED=1 go test -race -shuffle=on -count=1 -p 2 -timeout 25m $(BOTH)
 else
 	@echo 'test: without postgres, these are not run once more on it: $(BOTH)'
 endif
