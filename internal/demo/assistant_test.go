@@ -266,7 +266,15 @@ func TestAnAnnouncementIsShownBeforeItGoesOut(t *testing.T) {
 	if h := asha.hear(); h.Text != "tutafunga saa kumi" {
 		t.Errorf("Asha hears %q", h.Text)
 	}
-	mustSay(t, owner.say("how is the broadcast going"), "sent to 1 of 1")
+	progress := owner.say("how is the broadcast going")
+	for range 20 { // the phone's receipt may come after it was read
+		if strings.Contains(progress.Text, "delivered 1") {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+		progress = owner.say("how is the broadcast going")
+	}
+	mustSay(t, progress, "sent to 1 of 1", "delivered 1")
 	mustSay(t, owner.say("tell everyone "+strings.Repeat("very long ", 100)), "at most 900 characters")
 	w.replays()
 }

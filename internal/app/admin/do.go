@@ -226,7 +226,7 @@ func progressReport(i in) outcome {
 	}
 	b := s.Broadcasts[0]
 	return tellOf("progress", map[string]any{
-		"text": quoteLong(b.Text), "at": moment(i, b.CreatedAt), "total": b.Total, "out": b.Sent + b.Delivered, "delivered": b.Delivered,
+		"text": quoteLong(b.Text), "at": moment(i, b.CreatedAt), "total": b.Total, "out": b.Sent, "delivered": b.Delivered,
 		"left": b.Waiting + b.Sending, "failed": b.Failed,
 	})
 }
