@@ -23,6 +23,9 @@ func TestAnUpgradeFillsThePursesWithWhatThreadsSpent(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(server.Close)
+		if err := server.Extensions(ctx); err != nil {
+			t.Fatal(err)
+		}
 		d = server.Schema("t_upgraded")
 	} else {
 		var err error
