@@ -267,11 +267,11 @@ func TestAnAnnouncementIsShownBeforeItGoesOut(t *testing.T) {
 		t.Errorf("Asha hears %q", h.Text)
 	}
 	progress := owner.say("how is the broadcast going")
-	for range 20 { // the phone's receipt may come after it was read
+	for range 20 { // the phone's receipt may come after it was read, and be later than the question
 		if strings.Contains(progress.Text, "delivered 1") {
 			break
 		}
-		time.Sleep(100 * time.Millisecond)
+		ctxIdle(t, w)
 		progress = owner.say("how is the broadcast going")
 	}
 	mustSay(t, progress, "sent to 1 of 1", "delivered 1")
